@@ -1,0 +1,358 @@
+#pragma once
+// The fields of Machine and its parts, once more, as something that code can walk over: JSON, `-v`, redaction and diff all
+// use these lists. A field that is missing here is missing everywhere, and tests/unit/model_test.cpp notices.
+
+#include <type_traits>
+#include <utility>
+
+#include "model/machine.h"
+
+namespace gpuvet {
+
+/// visit_fields(object, visitor) calls visitor("name", field) for each field, in order. Works on const and mutable objects.
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const Origin*) {
+  v("source", o.source);
+  v("line", o.line);
+  v("text", o.text);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const UserGroup*) {
+  v("gid", o.gid);
+  v("name", o.name);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const User*) {
+  v("name", o.name);
+  v("uid", o.uid);
+  v("groups", o.groups);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const OperatingSystem*) {
+  v("id", o.id);
+  v("id_like", o.id_like);
+  v("version_id", o.version_id);
+  v("codename", o.codename);
+  v("pretty_name", o.pretty_name);
+  v("architecture", o.architecture);
+  v("glibc", o.glibc);
+  v("kernel", o.kernel);
+  v("kernel_command_line", o.kernel_command_line);
+  v("lockdown", o.lockdown);
+  v("secure_boot", o.secure_boot);
+  v("selinux_enforcing", o.selinux_enforcing);
+  v("hypervisor", o.hypervisor);
+  v("cloud", o.cloud);
+  v("system_vendor", o.system_vendor);
+  v("product_name", o.product_name);
+  v("chassis_type", o.chassis_type);
+  v("container", o.container);
+  v("wsl", o.wsl);
+  v("jetson", o.jetson);
+  v("boot_time", o.boot_time);
+  v("uptime", o.uptime);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const PciBar*) {
+  v("index", o.index);
+  v("start", o.start);
+  v("size", o.size);
+  v("flags", o.flags);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const AerCounters*) {
+  v("correctable", o.correctable);
+  v("nonfatal", o.nonfatal);
+  v("fatal", o.fatal);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const PciDevice*) {
+  v("address", o.address);
+  v("vendor", o.vendor);
+  v("device", o.device);
+  v("subsystem_vendor", o.subsystem_vendor);
+  v("subsystem_device", o.subsystem_device);
+  v("class_code", o.class_code);
+  v("revision", o.revision);
+  v("parent", o.parent);
+  v("driver", o.driver);
+  v("bars", o.bars);
+  v("link_width", o.link_width);
+  v("link_width_max", o.link_width_max);
+  v("link_speed", o.link_speed);
+  v("link_speed_max", o.link_speed_max);
+  v("power_state", o.power_state);
+  v("runtime_status", o.runtime_status);
+  v("power_control", o.power_control);
+  v("enabled", o.enabled);
+  v("boot_vga", o.boot_vga);
+  v("iommu_group", o.iommu_group);
+  v("iommu_domain", o.iommu_domain);
+  v("acs_control", o.acs_control);
+  v("config_all_ones", o.config_all_ones);
+  v("aer", o.aer);
+  v("physical_function", o.physical_function);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const LoadedModule*) {
+  v("name", o.name);
+  v("state", o.state);
+  v("use_count", o.use_count);
+  v("used_by", o.used_by);
+  v("version", o.version);
+  v("srcversion", o.srcversion);
+  v("taint", o.taint);
+  v("parameters", o.parameters);
+  v("origin", o.origin);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const ModuleFile*) {
+  v("kernel", o.kernel);
+  v("name", o.name);
+  v("path", o.path);
+  v("compression", o.compression);
+  v("version", o.version);
+  v("vermagic", o.vermagic);
+  v("license", o.license);
+  v("srcversion", o.srcversion);
+  v("has_signature", o.has_signature);
+  v("signer", o.signer);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const InstalledKernel*) {
+  v("release", o.release);
+  v("headers", o.headers);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const DkmsModule*) {
+  v("name", o.name);
+  v("version", o.version);
+  v("kernel", o.kernel);
+  v("architecture", o.architecture);
+  v("state", o.state);
+  v("error", o.error);
+  v("error_lines", o.error_lines);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const ModprobeDirective*) {
+  v("kind", o.kind);
+  v("module", o.module);
+  v("value", o.value);
+  v("effective", o.effective);
+  v("origin", o.origin);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const ProcGpu*) {
+  v("address", o.address);
+  v("model", o.model);
+  v("uuid", o.uuid);
+  v("vbios", o.vbios);
+  v("firmware", o.firmware);
+  v("device_minor", o.device_minor);
+  v("excluded", o.excluded);
+  v("registry", o.registry);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const FirmwareFolder*) {
+  v("version", o.version);
+  v("files", o.files);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const KernelDriver*) {
+  v("loaded", o.loaded);
+  v("version", o.version);
+  v("flavor", o.flavor);
+  v("banner", o.banner);
+  v("parameters", o.parameters);
+  v("registry", o.registry);
+  v("gpus", o.gpus);
+  v("mig_capabilities", o.mig_capabilities);
+  v("kernels", o.kernels);
+  v("module_files", o.module_files);
+  v("dkms", o.dkms);
+  v("driver_sources", o.driver_sources);
+  v("modprobe", o.modprobe);
+  v("firmware", o.firmware);
+  v("prime_profile", o.prime_profile);
+  v("gpu_remove_rules", o.gpu_remove_rules);
+  v("gpu_switch_signs", o.gpu_switch_signs);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const DeviceNode*) {
+  v("path", o.path);
+  v("type", o.type);
+  v("major", o.major);
+  v("minor", o.minor);
+  v("mode", o.mode);
+  v("uid", o.uid);
+  v("gid", o.gid);
+  v("user_may_open", o.user_may_open);
+  v("open_error", o.open_error);
+  v("security_label", o.security_label);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const DeviceMajor*) {
+  v("name", o.name);
+  v("major", o.major);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const DeviceNodes*) {
+  v("nodes", o.nodes);
+  v("majors", o.majors);
+  v("cgroup_device_rules", o.cgroup_device_rules);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const LibraryFile*) {
+  v("path", o.path);
+  v("real_path", o.real_path);
+  v("inode", o.inode);
+  v("size", o.size);
+  v("state", o.state);
+  v("elf_class", o.elf_class);
+  v("machine", o.machine);
+  v("soname", o.soname);
+  v("needed", o.needed);
+  v("rpath", o.rpath);
+  v("runpath", o.runpath);
+  v("flags_1", o.flags_1);
+  v("version_definitions", o.version_definitions);
+  v("version_needs", o.version_needs);
+  v("symbols", o.symbols);
+  v("driver_version", o.driver_version);
+  v("stub", o.stub);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const SearchFolder*) {
+  v("path", o.path);
+  v("rule", o.rule);
+  v("origin", o.origin);
+  v("exists", o.exists);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const LoaderCacheEntry*) {
+  v("soname", o.soname);
+  v("path", o.path);
+  v("flags", o.flags);
+  v("hwcap", o.hwcap);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const LoaderView*) {
+  v("cache", o.cache);
+  v("folders", o.folders);
+  v("files", o.files);
+  v("preload", o.preload);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const DriverLibrary*) {
+  v("name", o.name);
+  v("path", o.path);
+  v("real_path", o.real_path);
+  v("kind", o.kind);
+  v("elf_class", o.elf_class);
+  v("machine", o.machine);
+  v("version", o.version);
+  v("version_in_name", o.version_in_name);
+  v("wins", o.wins);
+  v("found_by", o.found_by);
+  v("package", o.package);
+  v("bind_mounted", o.bind_mounted);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const UserDriver*) {
+  v("libraries", o.libraries);
+  v("libcuda_dev_link", o.libcuda_dev_link);
+  v("search_complete", o.search_complete);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const LogEvent*) {
+  v("kind", o.kind);
+  v("text", o.text);
+  v("pci", o.pci);
+  v("code", o.code);
+  v("boot", o.boot);
+  v("seconds", o.seconds);
+  v("time", o.time);
+  v("count", o.count);
+  v("origin", o.origin);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const KernelLog*) {
+  v("events", o.events);
+  v("sources", o.sources);
+  v("truncated", o.truncated);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const Package*) {
+  v("name", o.name);
+  v("version", o.version);
+  v("architecture", o.architecture);
+  v("manager", o.manager);
+  v("status", o.status);
+  v("held", o.held);
+  v("origin", o.origin);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const PackageChange*) {
+  v("action", o.action);
+  v("name", o.name);
+  v("old_version", o.old_version);
+  v("new_version", o.new_version);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const PackageTransaction*) {
+  v("time", o.time);
+  v("epoch", o.epoch);
+  v("command", o.command);
+  v("failed", o.failed);
+  v("changes", o.changes);
+  v("origin", o.origin);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const Packages*) {
+  v("manager", o.manager);
+  v("installed", o.installed);
+  v("history", o.history);
+  v("runfile_driver", o.runfile_driver);
+  v("repositories", o.repositories);
+  v("problems", o.problems);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const Service*) {
+  v("name", o.name);
+  v("unit", o.unit);
+  v("enabled", o.enabled);
+  v("running", o.running);
+  v("version", o.version);
+  v("log", o.log);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const Machine*) {
+  v("schema", o.schema);
+  v("collected_by", o.collected_by);
+  v("source", o.source);
+  v("redacted", o.redacted);
+  v("os", o.os);
+  v("user", o.user);
+  v("environment", o.environment);
+  v("environment_seen", o.environment_seen);
+  v("pci", o.pci);
+  v("kernel_driver", o.kernel_driver);
+  v("device_nodes", o.device_nodes);
+  v("loader", o.loader);
+  v("user_driver", o.user_driver);
+  v("kernel_log", o.kernel_log);
+  v("packages", o.packages);
+  v("services", o.services);
+  v("processes", o.processes);
+}
+
+/// True for the plain structs above.
+template <class T>
+concept HasFields = requires(T& o) { visit_fields([](const char*, auto&) {}, o, static_cast<const T*>(nullptr)); };
+
+template <class T, class Visitor>
+void visit_fields(T& object, Visitor&& visitor) {
+  visit_fields(std::forward<Visitor>(visitor), object, static_cast<const std::remove_const_t<T>*>(nullptr));
+}
+
+}  // namespace gpuvet

@@ -1,0 +1,88 @@
+#pragma once
+// What rules say (Finding), what can be done about it (Action), and the whole answer (Diagnosis).
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/fact.h"
+#include "model/machine.h"
+
+namespace gpuvet {
+
+/// The links of the chain, in order, then the two worlds that are no links.
+enum class Layer : std::uint8_t {
+  Hardware, KernelModule, DeviceNode, UserDriver, Toolkit, RuntimeLibrary, Framework, Application, Container, Wsl
+};
+inline constexpr int chain_length = 8;  ///< Hardware … Application
+
+enum class Severity : std::uint8_t { Note, Warning, Error };
+
+/// Worlds a rule may apply in; a container in WSL2 is both.
+enum class World : std::uint8_t { BareMetal = 1, Vm = 2, Container = 4, Wsl2 = 8, Wsl1 = 16, Jetson = 32 };
+using Worlds = std::uint8_t;  ///< bits of World
+
+enum class LinkState : std::uint8_t { Ok, Warning, Broken, Unknown, NotNeeded };
+enum class Verdict : std::uint8_t { Holds, Broken, Unknown };
+
+/// A repair step as data: `type` is a row of data/actions.toml, which has its texts and its commands per distribution.
+struct Action {
+  std::string type;                               ///< "install-kernel-headers"
+  std::map<std::string, std::string> parameters;  ///< for the texts and commands: {"kernel": "6.8.0-49-generic"}
+  friend bool operator==(const Action&, const Action&) = default;
+};
+
+struct Finding {
+  std::string kind;  ///< slug of the rule
+  Layer layer = Layer::Hardware;
+  Severity severity = Severity::Error;
+  double rank = 1;                                ///< likelihood, 0 … 1
+  std::map<std::string, std::string> parameters;  ///< fill the {placeholders} of the record's texts
+  std::string variant;                            ///< which of the record's texts (e.g. the story of a version mismatch); empty: the main one
+  std::vector<Origin> evidence;
+  std::vector<Action> repair;
+  std::vector<std::string> explains;  ///< slugs of fired findings that are consequences of this one (filled by diagnose)
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+struct ChainLink {
+  Layer layer = Layer::Hardware;
+  LinkState state = LinkState::Unknown;
+  std::string detail;  ///< what was found there, in few words that need no translation: "RTX 4090 (8.9)", "535.183.01 open"
+  friend bool operator==(const ChainLink&, const ChainLink&) = default;
+};
+
+/// Something that could not be seen, and how to let gpuvet see more: `reason` is a row of data/not_seen.toml.
+struct NotSeen {
+  std::string what;    ///< "kernel log", "device nodes"
+  std::string why;     ///< "permission denied", "no /dev in this root"
+  std::string advice;  ///< key of the advice text: "run-as-root", "give-kernel-log", …
+  friend bool operator==(const NotSeen&, const NotSeen&) = default;
+};
+
+struct Diagnosis {
+  Verdict verdict = Verdict::Unknown;
+  std::string root_cause;         ///< kind of the root cause; empty: none
+  std::vector<Finding> findings;  ///< in chain order, the root cause first
+  std::vector<ChainLink> chain;
+  std::vector<NotSeen> not_seen;
+  std::string purpose;            ///< what was judged; empty: the driver
+  friend bool operator==(const Diagnosis&, const Diagnosis&) = default;
+};
+
+/// "hardware", "kernel-module", … as in the catalogue; and back (false when unknown).
+std::string_view layer_name(Layer layer);
+bool parse_layer(std::string_view name, Layer& out);
+std::string_view severity_name(Severity severity);
+bool parse_severity(std::string_view name, Severity& out);
+std::string_view world_name(World world);
+bool parse_world(std::string_view name, World& out);
+std::string_view link_state_name(LinkState state);
+std::string_view verdict_name(Verdict verdict);
+
+/// The worlds that this machine is in, from its own facts. Never empty: bare metal when nothing else is known.
+Worlds worlds_of(const Machine& machine);
+
+}  // namespace gpuvet

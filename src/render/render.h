@@ -1,0 +1,45 @@
+#pragma once
+// Diagnosis → what a person or a program reads.
+
+#include <string>
+#include <string_view>
+
+#include "knowledge/knowledge.h"
+#include "model/finding.h"
+#include "model/machine.h"
+
+namespace gpuvet {
+
+enum class Language : std::uint8_t { English, Chinese };
+
+struct RenderOptions {
+  Language language = Language::English;
+  bool color = false;
+  int width = 80;        ///< columns; text is wrapped to it, East Asian wide characters count two
+  int verbosity = 0;     ///< 1: all facts
+};
+
+/// The chain as a picture, the root cause with evidence and repair, consequences, the rest.
+std::string render_text(const Diagnosis& diagnosis, const Machine& machine, const Knowledge& knowledge, const RenderOptions& options);
+/// The JSON document of docs/json.md; `machine` is redacted unless it already is.
+std::string render_json(const Diagnosis& diagnosis, const Machine& machine, const Knowledge& knowledge, const RenderOptions& options);
+std::string render_markdown(const Diagnosis& diagnosis, const Machine& machine, const Knowledge& knowledge, const RenderOptions& options);
+/// The page of a rule (`gpuvet rule SLUG`); empty when there is no such rule.
+std::string render_rule_page(std::string_view slug, const RenderOptions& options);
+
+/// One repair step, ready to print: what it does, and the commands for this machine's distribution.
+struct RenderedAction {
+  std::string text;                   ///< "Install the headers of the running kernel"
+  std::vector<std::string> commands;  ///< {"sudo apt install linux-headers-6.8.0-49-generic"}; may be empty (a BIOS setting)
+  std::string risk;                   ///< "variable", "file", "symlink", "package", "kernel", "firmware", "hardware", "none"
+  bool reversible = true;
+  bool reboot = false;
+};
+RenderedAction render_action(const Action& action, const Machine& machine, Language language);
+
+/// Columns that a UTF-8 text takes on a terminal (wide characters two, combining ones none).
+int display_width(std::string_view utf8);
+/// Text of foreign origin made safe to print: control characters and invalid UTF-8 become visible escapes.
+std::string printable(std::string_view foreign);
+
+}  // namespace gpuvet
