@@ -54,18 +54,17 @@ struct ChainLink {
   friend bool operator==(const ChainLink&, const ChainLink&) = default;
 };
 
-/// Something that could not be seen, and how to let gpuvet see more: `reason` is a row of data/not_seen.toml.
+/// Something that could not be seen. The renderers have a name and an advice for each `what`.
 struct NotSeen {
-  std::string what;    ///< "kernel log", "device nodes"
-  std::string why;     ///< "permission denied", "no /dev in this root"
-  std::string advice;  ///< key of the advice text: "run-as-root", "give-kernel-log", …
+  std::string what;  ///< "pci-bus", "kernel-modules", "module-files", "device-nodes", "driver-libraries", "kernel-log", "packages", "environment", "later-links"
+  std::string why;   ///< "permission denied", "no /dev in this root"
   friend bool operator==(const NotSeen&, const NotSeen&) = default;
 };
 
 struct Diagnosis {
   Verdict verdict = Verdict::Unknown;
   std::string root_cause;         ///< kind of the root cause; empty: none
-  std::vector<Finding> findings;  ///< in chain order, the root cause first
+  std::vector<Finding> findings;  ///< in chain order; the root cause is the one of that kind
   std::vector<ChainLink> chain;
   std::vector<NotSeen> not_seen;
   std::string purpose;            ///< what was judged; empty: the driver

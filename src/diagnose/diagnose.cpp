@@ -1,0 +1,116 @@
+#include "diagnose/diagnose.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "diagnose/chain.h"
+#include "rules/rule.h"
+
+namespace gpuvet {
+namespace {
+
+/// A rule speaks in a machine only when it knows every world that the machine is in: a rule for containers stays silent in a
+/// container of WSL2 unless it names both.
+bool applies(const RuleRecord& record, Worlds worlds) { return (worlds & ~record.worlds) == 0; }
+
+std::vector<Finding> run_rules(const RuleContext& context) {
+  std::vector<Finding> findings;
+  for (const Rule& rule : all_rules()) {
+    const RuleRecord* record = find_rule_record(rule.slug);
+    if (record == nullptr || !applies(*record, context.worlds)) continue;
+    auto finding = rule.judge(context);
+    if (!finding) continue;
+    finding->kind = rule.slug;
+    finding->layer = record->layer;
+    finding->severity = std::min(finding->severity, record->severity);
+    findings.push_back(std::move(*finding));
+  }
+  return findings;
+}
+
+/// Does the record of `cause` say that `effect` follows from it?
+bool names_as_consequence(const Finding& cause, const Finding& effect) {
+  const RuleRecord* record = find_rule_record(cause.kind);
+  if (record == nullptr || cause.kind == effect.kind || cause.severity < effect.severity) return false;
+  const std::string whole_layer = "layer:" + std::string(layer_name(effect.layer));
+  return std::ranges::any_of(record->explains, [&](std::string_view kind) { return kind == effect.kind || kind == whole_layer; });
+}
+
+/// Everything that follows from findings[cause], also through other findings; indices in order.
+std::vector<std::size_t> consequences(const std::vector<Finding>& findings, std::size_t cause) {
+  std::set<std::size_t> reached;
+  std::vector<std::size_t> open = {cause};
+  while (!open.empty()) {
+    const std::size_t current = open.back();
+    open.pop_back();
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+      if (i == cause || reached.contains(i) || !names_as_consequence(findings[current], findings[i])) continue;
+      reached.insert(i);
+      open.push_back(i);
+    }
+  }
+  return {reached.begin(), reached.end()};
+}
+
+/// Explained by another finding; of two that explain each other the earlier stays a cause.
+bool is_consequence(const std::vector<Finding>& findings, std::size_t index) {
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    if (!names_as_consequence(findings[i], findings[index])) continue;
+    const bool mutual = names_as_consequence(findings[index], findings[i]);
+    if (!mutual || i < index) return true;
+  }
+  return false;
+}
+
+/// The first unexplained finding of the worst severity above note; findings.size() when there is none.
+std::size_t find_root_cause(const std::vector<Finding>& findings) {
+  for (const Severity severity : {Severity::Error, Severity::Warning}) {
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+      if (findings[i].severity == severity && !is_consequence(findings, i)) return i;
+    }
+  }
+  return findings.size();
+}
+
+Verdict judge_verdict(const std::vector<Finding>& findings, const std::vector<ChainLink>& chain) {
+  const bool broken = std::ranges::any_of(findings, [](const Finding& f) { return f.severity == Severity::Error; });
+  if (broken) return Verdict::Broken;
+  const bool unknown = std::ranges::any_of(chain, [](const ChainLink& link) { return link.state == LinkState::Unknown; });
+  return unknown ? Verdict::Unknown : Verdict::Holds;
+}
+
+Finding healthy_finding(const std::vector<ChainLink>& chain) {
+  Finding finding;
+  finding.kind = "driver-healthy";
+  finding.layer = Layer::UserDriver;
+  finding.severity = Severity::Note;
+  for (const ChainLink& link : chain) {
+    if (link.state == LinkState::Ok && !link.detail.empty()) finding.evidence.push_back({std::string(layer_name(link.layer)), 0, link.detail});
+  }
+  return finding;
+}
+
+}  // namespace
+
+Diagnosis diagnose(const Machine& machine, const Knowledge& knowledge, std::string_view purpose) {
+  const RuleContext context = make_rule_context(machine, knowledge, purpose);
+  Diagnosis diagnosis;
+  diagnosis.purpose = purpose;
+  diagnosis.findings = run_rules(context);
+  auto& findings = diagnosis.findings;
+
+  const std::size_t root = find_root_cause(findings);
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    for (const std::size_t consequence : consequences(findings, i)) findings[i].explains.push_back(findings[consequence].kind);
+  }
+  if (root < findings.size()) diagnosis.root_cause = findings[root].kind;
+
+  diagnosis.chain = judge_chain(context, findings);
+  diagnosis.not_seen = list_not_seen(context);
+  diagnosis.verdict = judge_verdict(findings, diagnosis.chain);
+  if (diagnosis.verdict == Verdict::Holds && diagnosis.root_cause.empty()) findings.push_back(healthy_finding(diagnosis.chain));
+  return diagnosis;
+}
+
+}  // namespace gpuvet
