@@ -1,0 +1,60 @@
+#pragma once
+// Foreign bytes in memory, read without casts: every access is range-checked and in the file's own byte order.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "system/system.h"
+
+namespace gpuvet {
+
+/// A view of bytes. A read beyond the end gives 0; who must tell the two apart asks `has` first.
+struct ByteView {
+  std::string_view bytes;
+  bool big_endian = false;
+
+  bool has(std::uint64_t offset, std::uint64_t length) const {
+    return offset <= bytes.size() && length <= bytes.size() - offset;
+  }
+  std::uint64_t number(std::uint64_t offset, unsigned width) const {
+    if (!has(offset, width)) return 0;
+    std::uint64_t value = 0;
+    for (unsigned i = 0; i < width; ++i) {
+      const auto byte = static_cast<unsigned char>(bytes[offset + (big_endian ? i : width - 1 - i)]);
+      value = value << 8 | byte;
+    }
+    return value;
+  }
+  std::uint8_t u8(std::uint64_t offset) const { return static_cast<std::uint8_t>(number(offset, 1)); }
+  std::uint16_t u16(std::uint64_t offset) const { return static_cast<std::uint16_t>(number(offset, 2)); }
+  std::uint32_t u32(std::uint64_t offset) const { return static_cast<std::uint32_t>(number(offset, 4)); }
+  std::uint64_t u64(std::uint64_t offset) const { return number(offset, 8); }
+
+  /// The part from `offset` on, at most `length` bytes; empty beyond the end.
+  std::string_view slice(std::uint64_t offset, std::uint64_t length) const {
+    return offset < bytes.size() ? bytes.substr(offset, length) : std::string_view{};
+  }
+  /// The NUL-terminated string at `offset`; empty when it does not end inside the view.
+  std::string_view c_string(std::uint64_t offset) const {
+    if (offset >= bytes.size()) return {};
+    const auto end = bytes.find('\0', offset);
+    return end == std::string_view::npos ? std::string_view{} : bytes.substr(offset, end - offset);
+  }
+};
+
+/// Bytes in memory behind the interface of a file.
+class MemoryReader final : public FileReader {
+ public:
+  explicit MemoryReader(std::string_view bytes) : bytes_(bytes) {}
+  std::uint64_t size() const override { return bytes_.size(); }
+  Result<std::string> read_at(std::uint64_t offset, std::size_t length) override {
+    return std::string(ByteView{bytes_}.slice(offset, length));
+  }
+
+ private:
+  std::string_view bytes_;
+};
+
+}  // namespace gpuvet
