@@ -108,7 +108,7 @@ struct PciDevice {
 /// A module in /proc/modules or /sys/module: all nvidia*, nouveau, nova*, vfio-pci, pci-stub, bbswitch, amdgpu, i915, xe.
 struct LoadedModule {
   std::string name;  ///< underscores: "nvidia_uvm"
-  std::string state;  ///< "Live", "Loading", "Unloading"; empty when not told
+  std::string state;  ///< "Live", "Loading", "Unloading"; "Built-in" for one that is part of the kernel; empty when not told
   std::int64_t use_count = 0;
   std::vector<std::string> used_by;
   Fact<std::string> version;     ///< /sys/module/NAME/version
@@ -144,21 +144,26 @@ struct InstalledKernel {
 
 /// State of DKMS for one module version, and of one kernel where one was tried.
 struct DkmsModule {
-  std::string name;     ///< "nvidia", "nvidia-open", "nvidia-srv"
+  std::string name;     ///< "nvidia", "nvidia-open", "nvidia-srv"; "akmod-nvidia" for a failed build of Fedora's akmods
   std::string version;
   std::string kernel;   ///< empty: only added
   std::string architecture;
-  std::string state;    ///< "added", "built", "installed", "failed"
+  std::string state;    ///< "added", "built", "installed", "failed", "broken" (its source folder is gone)
   Fact<std::string> error;  ///< the line of make.log that ended the build; absent: log without an error
   std::vector<Origin> error_lines;  ///< up to 8 decisive lines of make.log
   friend bool operator==(const DkmsModule&, const DkmsModule&) = default;
 };
 
-/// One line of modprobe.d (or of the kernel command line) about a module that matters here.
+/// One line of modprobe.d (or of the kernel command line) about a module that matters here. What each one stops:
+/// - kind "blacklist", value "": a modprobe.d line; only loading by a device's alias, not an explicit modprobe
+/// - kind "blacklist", value "modprobe.blacklist": command line, same reach as a modprobe.d line
+/// - kind "blacklist", value "rd.driver.blacklist" (or dracut's old "rdblacklist"): command line, inside the initramfs only
+/// - kind "blacklist", value "module_blacklist": command line, the kernel itself refuses the module, whoever asks
+/// - kind "install" with a command that loads nothing ("/bin/false", "/bin/true"), and kind "alias" with value "off": every modprobe
 struct ModprobeDirective {
   std::string kind;    ///< "blacklist", "alias", "options", "install", "remove", "softdep"; command line: "blacklist", "options"
-  std::string module;  ///< underscores
-  std::string value;   ///< rest of the line: alias target, options, command
+  std::string module;  ///< underscores; of an alias with a pattern the pattern as written ("pci:v000010DE*")
+  std::string value;   ///< rest of the line: alias target, options ("NVreg_X=1", "modeset=0"), command; of a blacklist see above
   bool effective = true;  ///< false: overridden by a file of the same name in a folder of higher priority, or a commented-out line is never kept
   Origin origin;
   friend bool operator==(const ModprobeDirective&, const ModprobeDirective&) = default;
@@ -309,7 +314,7 @@ struct UserDriver {
 
 /// One line (or joined lines) of the kernel log that matters.
 struct LogEvent {
-  std::string kind;     ///< "nvrm", "xid", "sxid", "nvidia", "nvidia-uvm", "nvidia-modeset", "nvidia-drm", "nouveau", "pci", "aer", "secure-boot", "module", "suspend", "resume", "iommu", "boot", "firmware", "audit", "user"
+  std::string kind;     ///< "nvrm", "xid", "sxid", "nvidia", "nvidia-uvm", "nvidia-modeset", "nvidia-drm", "nouveau", "pci", "aer", "secure-boot", "module", "suspend", "resume", "iommu", "boot", "firmware", "audit", "user", "vfio", "gpu-switch", "dxg"
   std::string text;     ///< message without time, host and "kernel:" prefix; continued NVRM lines are joined by a blank
   std::string pci;      ///< "0000:01:00" of an Xid or of a device line; empty
   std::int64_t code = -1;  ///< Xid/SXid number
