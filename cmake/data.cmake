@@ -1,20 +1,38 @@
 # The data compiler turns data/ (tables, rule records, action records) into C++ and refuses incomplete data.
-if(EXISTS ${CMAKE_SOURCE_DIR}/tools/compile_data.cpp)
-  add_executable(compile_data tools/compile_data.cpp)
-  target_link_libraries(compile_data PRIVATE gpuvet_flags)
-  set(generated ${CMAKE_BINARY_DIR}/generated)
-  file(GLOB data_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/*.tsv ${CMAKE_SOURCE_DIR}/data/facts/*.tsv
-       ${CMAKE_SOURCE_DIR}/data/rules/*.toml ${CMAKE_SOURCE_DIR}/data/actions/*.toml ${CMAKE_SOURCE_DIR}/data/*.toml)
-  add_custom_command(
-    OUTPUT ${generated}/tables.cpp ${generated}/rule_records.cpp ${generated}/action_records.cpp
-    COMMAND compile_data ${CMAKE_SOURCE_DIR}/data ${generated}
-    DEPENDS compile_data ${data_files}
-    COMMENT "compiling data/")
-  target_sources(gpuvet_knowledge PRIVATE ${generated}/tables.cpp)
-  if(TARGET gpuvet_rules)
-    target_sources(gpuvet_rules PRIVATE ${generated}/rule_records.cpp)
+option(GPUVET_CHECK_RULES "build fails when a rule lacks a scenario where it fires or a near miss" OFF)
+
+find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
+add_executable(compile_data
+  tools/compile_data.cpp tools/compile_data/action_records.cpp tools/compile_data/document.cpp tools/compile_data/literal.cpp
+  tools/compile_data/rule_records.cpp tools/compile_data/tables.cpp)
+target_include_directories(compile_data PRIVATE ${CMAKE_SOURCE_DIR}/tools)
+target_include_directories(compile_data SYSTEM PRIVATE ${TOMLPLUSPLUS_INCLUDE})
+target_link_libraries(compile_data PRIVATE gpuvet_flags)
+
+set(generated ${CMAKE_BINARY_DIR}/generated)
+file(GLOB data_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/*.tsv ${CMAKE_SOURCE_DIR}/data/facts/*.tsv
+     ${CMAKE_SOURCE_DIR}/data/rules/*.toml ${CMAKE_SOURCE_DIR}/data/actions/*.toml ${CMAKE_SOURCE_DIR}/data/*.toml)
+add_custom_command(
+  OUTPUT ${generated}/tables.cpp ${generated}/rule_records.cpp ${generated}/action_records.cpp
+  COMMAND compile_data ${CMAKE_SOURCE_DIR}/data ${generated}
+  DEPENDS compile_data ${data_files}
+  COMMENT "compiling data/")
+# One target for all three: libraries that share a custom command must not run it twice at once.
+add_custom_target(compiled_data DEPENDS ${generated}/tables.cpp ${generated}/rule_records.cpp ${generated}/action_records.cpp)
+
+foreach(pair IN ITEMS "knowledge;tables" "rules;rule_records" "render;action_records")
+  list(GET pair 0 component)
+  list(GET pair 1 file)
+  if(TARGET gpuvet_${component})
+    target_sources(gpuvet_${component} PRIVATE ${generated}/${file}.cpp)
+    add_dependencies(gpuvet_${component} compiled_data)
   endif()
-  if(TARGET gpuvet_render)
-    target_sources(gpuvet_render PRIVATE ${generated}/action_records.cpp)
-  endif()
+endforeach()
+
+if(GPUVET_CHECK_RULES)
+  set(check_rules_in_all ALL)
 endif()
+add_custom_target(check_rules ${check_rules_in_all}
+  COMMAND compile_data --check-scenarios ${CMAKE_SOURCE_DIR}/data ${CMAKE_SOURCE_DIR}/tests/scenarios
+  DEPENDS compile_data
+  COMMENT "every rule has a scenario where it fires and a near miss")
