@@ -5,10 +5,16 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include <tl/expected.hpp>
 
 #include "system/system.h"
 
 namespace gpuvet {
+
+/// An error in words.
+inline tl::unexpected<std::string> failure(std::string what) { return tl::unexpected<std::string>(std::move(what)); }
 
 /// A view of bytes. A read beyond the end gives 0; who must tell the two apart asks `has` first.
 struct ByteView {

@@ -38,14 +38,14 @@ tl::expected<ElfHeader, std::string> parse_elf_header(std::string_view first_byt
   using namespace std::string_view_literals;
   if (!first_bytes.starts_with("\x7f"
                                "ELF"sv))
-    return tl::unexpected("not an ELF file");
-  if (first_bytes.size() < 52) return tl::unexpected("file too short");
+    return failure("not an ELF file");
+  if (first_bytes.size() < 52) return failure("file too short");
   const auto elf_class = first_bytes[4], order = first_bytes[5];
-  if (elf_class < 1 || elf_class > 2 || order < 1 || order > 2) return tl::unexpected("invalid ELF class or byte order");
+  if (elf_class < 1 || elf_class > 2 || order < 1 || order > 2) return failure("invalid ELF class or byte order");
   ElfHeader h;
   h.wide = elf_class == 2;
   h.big_endian = order == 2;
-  if (h.wide && first_bytes.size() < 64) return tl::unexpected("file too short");
+  if (h.wide && first_bytes.size() < 64) return failure("file too short");
   const auto v = h.view(first_bytes);
   const unsigned w = h.word();
   h.type = v.u16(16);
