@@ -102,7 +102,7 @@ class System {
 
   // ---- live host only; others answer NotAvailable ----
   virtual Result<ProcessIdentity> identity() = 0;
-  /// Would open(path, O_RDWR) work for this process? Asks by opening device nodes of the NVIDIA driver only, no ioctl.
+  /// Would open(path, O_RDWR) work for this process? Device nodes of the NVIDIA driver only; asked without opening them (live.cpp says why).
   /// The error's message is the kernel's reason.
   virtual Result<bool> may_open(std::string_view path) = 0;
   /// Runs one of the few allowed programs (journalctl) without a shell, with a deadline; output is cut at `limit`.
