@@ -1,0 +1,194 @@
+#include "rules/evidence.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace gpuvet {
+namespace {
+
+// Meanings: data/facts/xid.tsv. Left out are those that a program causes (13, 31, 32, 43, 45, 68, 69) and those that only
+// report what the driver does about another one (154 recovery action).
+constexpr std::array health_xids = {46, 48, 54, 61, 62, 63, 64, 74, 79, 92, 94, 95, 109, 110, 119, 120, 140, 143, 144, 145, 149, 150, 155, 156, 158};
+
+bool is_health_xid(std::int64_t code) { return std::ranges::find(health_xids, code) != health_xids.end(); }
+
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+/// "0000:01:00" of "0000:01:00.0".
+std::string_view without_function(std::string_view address) { return address.substr(0, address.find('.')); }
+
+std::string permissions(std::int64_t mode) {
+  std::string text = "rwxrwxrwx";
+  for (int bit = 0; bit < 9; ++bit)
+    if (((mode >> (8 - bit)) & 1) == 0) text[static_cast<std::size_t>(bit)] = '-';
+  return text;
+}
+
+}  // namespace
+
+std::vector<const LogEvent*> current_events(const Machine& machine, std::string_view kind) {
+  std::vector<const LogEvent*> found;
+  const auto* events = machine.kernel_log.events.get();
+  if (!events) return found;
+  for (const auto& event : *events)
+    if (event.boot == 0 && (kind.empty() || event.kind == kind)) found.push_back(&event);
+  return found;
+}
+
+std::vector<const LogEvent*> events_with(const Machine& machine, std::initializer_list<std::string_view> parts) {
+  auto events = current_events(machine);
+  std::erase_if(events, [&](const LogEvent* event) {
+    return !std::ranges::all_of(parts, [&](std::string_view part) { return contains_ignoring_case(event->text, part); });
+  });
+  return events;
+}
+
+const LogEvent* first_event_with(const Machine& machine, std::initializer_list<std::string_view> parts) {
+  const auto events = events_with(machine, parts);
+  return events.empty() ? nullptr : events.front();
+}
+
+std::vector<const LogEvent*> current_xids(const Machine& machine, std::span<const int> codes) {
+  auto events = current_events(machine, "xid");
+  std::erase_if(events, [&](const LogEvent* event) { return std::ranges::find(codes, event->code) == codes.end(); });
+  return events;
+}
+
+std::vector<const LogEvent*> current_xids(const Machine& machine, std::initializer_list<int> codes) {
+  return current_xids(machine, std::span<const int>(codes.begin(), codes.size()));
+}
+
+std::vector<const LogEvent*> leading_xids(const Machine& machine) {
+  std::vector<const LogEvent*> leading;
+  for (const auto* event : current_events(machine, "xid")) {
+    if (!is_health_xid(event->code)) continue;
+    const auto same_gpu = [&](const LogEvent* earlier) { return without_function(earlier->pci) == without_function(event->pci); };
+    if (std::ranges::none_of(leading, same_gpu)) leading.push_back(event);
+  }
+  return leading;
+}
+
+bool names_device(std::string_view event_pci, std::string_view address) {
+  return !event_pci.empty() && without_function(event_pci) == without_function(address);
+}
+
+const LoadedModule* loaded_module(const Machine& machine, std::string_view name) {
+  const auto* modules = machine.kernel_driver.loaded.get();
+  if (!modules) return nullptr;
+  const auto found = std::ranges::find(*modules, name, &LoadedModule::name);
+  return found == modules->end() ? nullptr : &*found;
+}
+
+bool surely_not_loaded(const Machine& machine, std::string_view name) {
+  return machine.kernel_driver.loaded.is_known() && loaded_module(machine, name) == nullptr;
+}
+
+const Package* installed_package(const Machine& machine, std::string_view name) {
+  const auto* packages = machine.packages.installed.get();
+  if (!packages) return nullptr;
+  const auto matches = [&](const Package& package) { return package.name == name && package.status != "config-files"; };
+  const auto found = std::ranges::find_if(*packages, matches);
+  return found == packages->end() ? nullptr : &*found;
+}
+
+std::vector<const Package*> installed_packages_with(const Machine& machine, std::string_view prefix) {
+  std::vector<const Package*> found;
+  const auto* packages = machine.packages.installed.get();
+  if (!packages) return found;
+  for (const auto& package : *packages)
+    if (package.name.starts_with(prefix) && package.status != "config-files") found.push_back(&package);
+  return found;
+}
+
+const DeviceNode* device_node(const Machine& machine, std::string_view path) {
+  const auto* nodes = machine.device_nodes.nodes.get();
+  if (!nodes) return nullptr;
+  const auto found = std::ranges::find(*nodes, path, &DeviceNode::path);
+  return found == nodes->end() ? nullptr : &*found;
+}
+
+std::vector<const DeviceNode*> gpu_nodes(const Machine& machine) {
+  constexpr std::string_view prefix = "/dev/nvidia";
+  std::vector<const DeviceNode*> found;
+  const auto* nodes = machine.device_nodes.nodes.get();
+  if (!nodes) return found;
+  for (const auto& node : *nodes) {
+    const std::string_view path = node.path;
+    if (!path.starts_with(prefix) || path.size() == prefix.size()) continue;
+    const auto number = path.substr(prefix.size());
+    if (number.find_first_not_of("0123456789") == std::string_view::npos) found.push_back(&node);
+  }
+  return found;
+}
+
+const PciDevice* pci_device(const Machine& machine, std::string_view address) {
+  const auto* devices = machine.pci.get();
+  if (!devices) return nullptr;
+  const auto found = std::ranges::find(*devices, address, &PciDevice::address);
+  return found == devices->end() ? nullptr : &*found;
+}
+
+bool is_portable(const Machine& machine) {
+  constexpr std::array portable = {8, 9, 10, 14, 31, 32};  // SMBIOS 7.4.1: portable, laptop, notebook, sub-notebook, convertible, detachable
+  const auto* chassis = machine.os.chassis_type.get();
+  return chassis && std::ranges::find(portable, *chassis) != portable.end();
+}
+
+Origin quote(const LogEvent& event) {
+  Origin origin = event.origin;
+  if (origin.source.empty()) origin.source = "kernel log";
+  if (origin.text.empty()) origin.text = event.text;
+  return origin;
+}
+
+Origin quote(const PciDevice& device, std::string_view file, std::string text) {
+  std::string source = "/sys/bus/pci/devices/" + device.address;
+  if (!file.empty()) source.append("/").append(file);
+  return {source, 0, std::move(text)};
+}
+
+Origin quote(const DeviceNode& node) {
+  const char type = node.type == "char" ? 'c' : node.type == "block" ? 'b' : node.type == "directory" ? 'd' : '-';
+  std::string text = type + permissions(node.mode) + " " + std::to_string(node.uid) + ":" + std::to_string(node.gid);
+  if (type == 'c' || type == 'b') text += " " + std::to_string(node.major) + "," + std::to_string(node.minor);
+  return {node.path, 0, text};
+}
+
+Origin quote(const Package& package) {
+  Origin origin = package.origin;
+  if (origin.source.empty()) origin.source = package.manager;
+  if (origin.text.empty()) origin.text = package.name + " " + package.version;
+  return origin;
+}
+
+Origin quote(const LoadedModule& module) {
+  Origin origin = module.origin;
+  if (origin.source.empty()) origin.source = "/proc/modules";
+  if (origin.text.empty()) origin.text = module.name;
+  return origin;
+}
+
+void quote_events(std::vector<Origin>& evidence, std::span<const LogEvent* const> events, std::size_t limit) {
+  for (const auto* event : events.first(std::min(limit, events.size()))) evidence.push_back(quote(*event));
+}
+
+Action make_action(std::string_view type, std::map<std::string, std::string> parameters) {
+  return {std::string(type), std::move(parameters)};
+}
+
+bool contains_ignoring_case(std::string_view text, std::string_view part) {
+  const auto equal = [](char a, char b) { return lower(a) == lower(b); };
+  return !std::ranges::search(text, part, equal).empty() || part.empty();
+}
+
+std::string join(std::span<const std::string> items, std::string_view separator) {
+  std::string text;
+  for (const auto& item : items) {
+    if (!text.empty()) text += separator;
+    text += item;
+  }
+  return text;
+}
+
+}  // namespace gpuvet
