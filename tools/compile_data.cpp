@@ -39,7 +39,8 @@ int generate(const std::string& data_dir, const std::string& out_dir) {
   if (!problems.none()) return report(problems);
   std::error_code error;
   std::filesystem::create_directories(out_dir, error);
-  const bool written = write_if_changed(out_dir + "/tables.cpp", tables) && write_if_changed(out_dir + "/rule_records.cpp", rules) &&
+  const bool written = write_if_changed(out_dir + "/tables.cpp", tables) &&
+                       write_if_changed(out_dir + "/rule_records.cpp", rules) &&
                        write_if_changed(out_dir + "/action_records.cpp", actions);
   if (!written) std::cerr << out_dir << ": cannot write\n";
   return written ? 0 : 1;

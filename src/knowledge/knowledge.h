@@ -33,6 +33,7 @@ struct GpuIdentity {
   OpenModule open_module = OpenModule::Unknown;
   std::string gpu_class;     ///< "desktop", "data-centre", … as in the table
   bool in_table = false;     ///< the id is in pci_devices.tsv
+  std::uint32_t known_up_to_branch = 0;  ///< newest branch of driver_branches.tsv: what later ones serve is not known
   std::string source;
   /// "RTX 4090 (AD102)", "AD102 [10de:2684]" or "unknown NVIDIA GPU [10de:ffff]".
   std::string label() const;

@@ -7,7 +7,7 @@
 namespace gpuvet {
 
 struct FamilyCommands {
-  std::string_view family;  ///< an os id ("ubuntu"), a family ("debian", "rhel", "suse", …) or "any"
+  std::string_view family;                     ///< an os id ("ubuntu"), a family ("debian", "rhel", "suse", …) or "any"
   std::span<const std::string_view> commands;  ///< with {placeholders}, written with sudo
 };
 
@@ -15,7 +15,7 @@ struct ActionRecord {
   std::string_view type;  ///< "install-kernel-headers"
   std::string_view text_en, text_zh;
   std::string_view backup_en, backup_zh;  ///< how to save what the step cannot bring back; empty: nothing to save
-  std::string_view risk;  ///< none variable file symlink package kernel firmware hardware
+  std::string_view risk;                  ///< none variable file symlink package kernel firmware hardware
   bool reversible = true;
   bool reboot = false;
   std::span<const FamilyCommands> commands;  ///< empty: nothing to type (a BIOS setting)

@@ -126,8 +126,9 @@ void check_same_placeholders(const Document& document, std::string_view left, st
   const auto a = placeholders(optional_text(document, left));
   const auto b = placeholders(optional_text(document, right));
   if (a == b) return;
-  problems.add(document.path, document.line_of(right), "'" + std::string(left) + "' and '" + std::string(right) +
-               "' differ in their placeholders: " + joined(a) + " against " + joined(b));
+  problems.add(document.path, document.line_of(right),
+               "'" + std::string(left) + "' and '" + std::string(right) + "' differ in their placeholders: " + joined(a) +
+                   " against " + joined(b));
 }
 
 }  // namespace compile_data

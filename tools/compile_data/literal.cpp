@@ -8,13 +8,26 @@ namespace {
 
 void append_escaped(std::string& out, char c) {
   switch (c) {
-    case '\n': out += "\\n"; break;
-    case '\t': out += "\\t"; break;
-    case '\r': out += "\\r"; break;
-    case '\\': out += "\\\\"; break;
-    case '"': out += "\\\""; break;
-    case '?': out += "\\?"; break;  // no trigraphs
-    default: out += c;
+    case '\n':
+      out += "\\n";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
+    case '\r':
+      out += "\\r";
+      break;
+    case '\\':
+      out += "\\\\";
+      break;
+    case '"':
+      out += "\\\"";
+      break;
+    case '?':
+      out += "\\?";
+      break;  // no trigraphs
+    default:
+      out += c;
   }
 }
 

@@ -14,16 +14,17 @@ struct Name {
 };
 
 // driver-healthy belongs to no link: it stands behind all of them.
-constexpr Name layers[] = {{"hardware", "Layer::Hardware"},        {"kernel-module", "Layer::KernelModule"},
-                           {"device-node", "Layer::DeviceNode"},   {"user-driver", "Layer::UserDriver"},
-                           {"toolkit", "Layer::Toolkit"},          {"runtime-library", "Layer::RuntimeLibrary"},
-                           {"framework", "Layer::Framework"},      {"application", "Layer::Application"},
-                           {"container", "Layer::Container"},      {"wsl", "Layer::Wsl"},
+constexpr Name layers[] = {{"hardware", "Layer::Hardware"},      {"kernel-module", "Layer::KernelModule"},
+                           {"device-node", "Layer::DeviceNode"}, {"user-driver", "Layer::UserDriver"},
+                           {"toolkit", "Layer::Toolkit"},        {"runtime-library", "Layer::RuntimeLibrary"},
+                           {"framework", "Layer::Framework"},    {"application", "Layer::Application"},
+                           {"container", "Layer::Container"},    {"wsl", "Layer::Wsl"},
                            {"none", "Layer::Application"}};
 constexpr Name severities[] = {{"note", "Severity::Note"}, {"warning", "Severity::Warning"}, {"error", "Severity::Error"}};
 constexpr Name worlds[] = {{"bare-metal", "1"}, {"vm", "2"}, {"container", "4"}, {"wsl2", "8"}, {"wsl1", "16"}, {"jetson", "32"}};
 
-constexpr std::string_view top_keys[] = {"slug", "layer", "severity", "severity_reason", "worlds", "explains", "source", "decides.en", "decides.zh"};
+constexpr std::string_view top_keys[] = {"slug",     "layer",  "severity",   "severity_reason", "worlds",
+                                         "explains", "source", "decides.en", "decides.zh"};
 constexpr std::string_view text_keys[] = {"title_en", "title_zh", "explanation_en", "explanation_zh"};
 
 template <std::size_t N>
@@ -34,8 +35,10 @@ std::string code_of(const Name (&names)[N], std::string_view text) {
   return "";
 }
 
-std::string code_of_key(const Document& document, std::string_view key, const std::string& value, std::string code, Problems& problems) {
-  if (code.empty() && !value.empty()) problems.add(document.path, document.line_of(key), "unknown " + std::string(key) + " '" + value + "'");
+std::string code_of_key(const Document& document, std::string_view key, const std::string& value, std::string code,
+                        Problems& problems) {
+  if (code.empty() && !value.empty())
+    problems.add(document.path, document.line_of(key), "unknown " + std::string(key) + " '" + value + "'");
   return code;
 }
 
@@ -51,16 +54,19 @@ void check_known_keys(const Document& document, Problems& problems) {
 }
 
 void check_against_catalogue(const Document& document, const std::vector<CatalogueRow>& catalogue, Problems& problems) {
-  const auto row = std::find_if(catalogue.begin(), catalogue.end(), [&](const CatalogueRow& r) { return r.slug == document.stem; });
+  const auto row =
+      std::find_if(catalogue.begin(), catalogue.end(), [&](const CatalogueRow& r) { return r.slug == document.stem; });
   if (row == catalogue.end()) {
     problems.add(document.path, document.line_of("slug"), "'" + document.stem + "' is not in data/catalogue.tsv");
     return;
   }
   if (!optional_text(document, "severity_reason").empty()) return;
-  for (const auto& [key, wanted] : {std::pair<std::string_view, const std::string&>("layer", row->layer), {"severity", row->severity}}) {
+  for (const auto& [key, wanted] :
+       {std::pair<std::string_view, const std::string&>("layer", row->layer), {"severity", row->severity}}) {
     const std::string value = optional_text(document, key);
     if (value != wanted) {
-      problems.add(document.path, document.line_of(key), std::string(key) + " '" + value + "' differs from the catalogue's '" + wanted + "' without a severity_reason");
+      problems.add(document.path, document.line_of(key),
+                   std::string(key) + " '" + value + "' differs from the catalogue's '" + wanted + "' without a severity_reason");
     }
   }
 }
@@ -86,7 +92,8 @@ std::vector<std::string> explained(const Document& document, const std::vector<C
   const Value* list = document.find("explains", Value::Kind::List);
   if (!list) return {};
   for (const std::string& kind : list->list) {
-    if (!explainable(kind, catalogue)) problems.add(document.path, list->line, "explains '" + kind + "', which is no kind of the catalogue and no layer:NAME");
+    if (!explainable(kind, catalogue))
+      problems.add(document.path, list->line, "explains '" + kind + "', which is no kind of the catalogue and no layer:NAME");
   }
   return list->list;
 }
@@ -94,14 +101,16 @@ std::vector<std::string> explained(const Document& document, const std::vector<C
 /// One RuleText initialiser: the main text ("text") or a variant ("variant.NAME").
 std::string text_code(const Document& document, const std::string& prefix, const std::string& variant, Problems& problems) {
   std::string code = "  {" + literal(variant);
-  for (const std::string_view key : text_keys) code += ",\n   " + literal(required_text(document, prefix + "." + std::string(key), problems));
+  for (const std::string_view key : text_keys)
+    code += ",\n   " + literal(required_text(document, prefix + "." + std::string(key), problems));
   check_same_placeholders(document, prefix + ".title_en", prefix + ".title_zh", problems);
   check_same_placeholders(document, prefix + ".explanation_en", prefix + ".explanation_zh", problems);
   return code + "},\n";
 }
 
 std::string identifier(std::string slug) {
-  std::replace_if(slug.begin(), slug.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  std::replace_if(
+      slug.begin(), slug.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
   return slug;
 }
 
@@ -113,28 +122,34 @@ RecordCode record_code(const Document& document, const std::vector<CatalogueRow>
   check_known_keys(document, problems);
   check_against_catalogue(document, catalogue, problems);
   const std::string slug = required_text(document, "slug", problems);
-  if (slug != document.stem) problems.add(document.path, document.line_of("slug"), "slug '" + slug + "' differs from the file's name");
+  if (slug != document.stem)
+    problems.add(document.path, document.line_of("slug"), "slug '" + slug + "' differs from the file's name");
   const std::string layer = required_text(document, "layer", problems), severity = required_text(document, "severity", problems);
   const std::string id = identifier(document.stem);
 
   RecordCode code;
   code.arrays = "constexpr RuleText texts_" + id + "[] = {\n" + text_code(document, "text", "", problems);
-  for (const std::string& variant : document.children("variant")) code.arrays += text_code(document, "variant." + variant, variant, problems);
+  for (const std::string& variant : document.children("variant"))
+    code.arrays += text_code(document, "variant." + variant, variant, problems);
   code.arrays += "};\n";
   std::string explains;
   for (const std::string& kind : explained(document, catalogue, problems)) explains += literal(kind) + ", ";
   if (!explains.empty()) code.arrays += "constexpr std::string_view explains_" + id + "[] = {" + explains + "};\n";
 
   code.entry = "  {" + literal(slug) + ", " + code_of_key(document, "layer", layer, code_of(layers, layer), problems) + ", " +
-               code_of_key(document, "severity", severity, code_of(severities, severity), problems) + ", " + world_bits(document, problems) + ", " +
-               (explains.empty() ? "{}" : "explains_" + id) + ", texts_" + id + ",\n   " + literal(required_text(document, "decides.en", problems)) + ",\n   " +
-               literal(required_text(document, "decides.zh", problems)) + ",\n   " + literal(required_text(document, "source", problems)) + "},\n";
+               code_of_key(document, "severity", severity, code_of(severities, severity), problems) + ", " +
+               world_bits(document, problems) + ", " + (explains.empty() ? "{}" : "explains_" + id) + ", texts_" + id + ",\n   " +
+               literal(required_text(document, "decides.en", problems)) + ",\n   " +
+               literal(required_text(document, "decides.zh", problems)) + ",\n   " +
+               literal(required_text(document, "source", problems)) + "},\n";
   return code;
 }
 
 bool has_scenario(const std::string& folder, std::string_view prefix) {
   const auto files = files_in(folder, ".scenario");
-  return std::any_of(files.begin(), files.end(), [&](const std::string& path) { return std::filesystem::path(path).filename().string().starts_with(prefix); });
+  return std::any_of(files.begin(), files.end(), [&](const std::string& path) {
+    return std::filesystem::path(path).filename().string().starts_with(prefix);
+  });
 }
 
 }  // namespace
@@ -148,11 +163,14 @@ std::string generate_rule_records(const std::string& data_dir, const std::vector
     arrays += code.arrays;
     entries += code.entry;
   }
-  const std::string list = entries.empty() ? "constexpr std::span<const RuleRecord> records;\n" : "constexpr RuleRecord records[] = {\n" + entries + "};\n";
-  return "// Generated by compile_data from data/rules.\n#include \"rules/rule.h\"\n\nnamespace gpuvet {\nnamespace {\n" + arrays + list +
+  const std::string list = entries.empty() ? "constexpr std::span<const RuleRecord> records;\n"
+                                           : "constexpr RuleRecord records[] = {\n" + entries + "};\n";
+  return "// Generated by compile_data from data/rules.\n#include \"rules/rule.h\"\n\nnamespace gpuvet {\nnamespace {\n" +
+         arrays + list +
          "}  // namespace\n\nstd::span<const RuleRecord> all_rule_records() { return records; }\n\n"
          "const RuleRecord* find_rule_record(std::string_view slug) {\n"
-         "  for (const RuleRecord& record : all_rule_records()) {\n    if (record.slug == slug) return &record;\n  }\n  return nullptr;\n}\n\n}  // namespace gpuvet\n";
+         "  for (const RuleRecord& record : all_rule_records()) {\n    if (record.slug == slug) return &record;\n  }\n  return "
+         "nullptr;\n}\n\n}  // namespace gpuvet\n";
 }
 
 void check_scenarios(const std::string& data_dir, const std::string& scenario_dir, Problems& problems) {
@@ -167,7 +185,8 @@ void check_scenarios(const std::string& data_dir, const std::string& scenario_di
   for (const auto& entry : std::filesystem::directory_iterator(scenario_dir, error)) {
     const std::string name = entry.path().filename().string();
     if (!entry.is_directory() || name == "healthy" || name == "bases" || name == "machines") continue;
-    if (std::find(slugs.begin(), slugs.end(), name) == slugs.end()) problems.add(entry.path().string(), 1, "no rule record " + data_dir + "/rules/" + name + ".toml");
+    if (std::find(slugs.begin(), slugs.end(), name) == slugs.end())
+      problems.add(entry.path().string(), 1, "no rule record " + data_dir + "/rules/" + name + ".toml");
   }
 }
 
