@@ -1,0 +1,122 @@
+#include "elf/dynamic.h"
+
+#include <algorithm>
+
+namespace gpuvet {
+namespace {
+
+constexpr std::uint32_t segment_load = 1, segment_dynamic = 2;
+constexpr std::size_t max_dynamic = std::size_t{64} << 10;
+constexpr std::size_t max_needed = 512;
+constexpr std::size_t max_string = 4096;
+constexpr std::uint64_t max_versions = 1024;
+constexpr std::size_t version_area = std::size_t{128} << 10;
+
+enum Tag : std::uint64_t {
+  Null = 0, Needed = 1, Hash = 4, StringTable = 5, SymbolTable = 6, StringSize = 10, Soname = 14, Rpath = 15, Runpath = 29,
+  GnuHash = 0x6ffffef5, Flags1 = 0x6ffffffb, VersionDefinition = 0x6ffffffc, VersionDefinitionCount = 0x6ffffffd,
+  VersionNeed = 0x6ffffffe, VersionNeedCount = 0x6fffffff
+};
+
+void apply(const ElfFile& elf, DynamicSection& d, std::uint64_t tag, std::uint64_t value) {
+  switch (tag) {
+    case Needed:
+      if (d.needed.size() < max_needed) d.needed.push_back(value);
+      break;
+    case Soname: d.soname = value; break;
+    case Rpath: d.rpath = value; break;
+    case Runpath: d.runpath = value; break;
+    case Flags1: d.flags_1 = value; break;
+    case StringTable: d.strings = elf.offset_of(value); break;
+    case StringSize: d.strings_size = value; break;
+    case SymbolTable: d.symbols = elf.offset_of(value); break;
+    case GnuHash: d.gnu_hash = elf.offset_of(value); break;
+    case Hash: d.hash = elf.offset_of(value); break;
+    case VersionDefinition: d.version_definitions = elf.offset_of(value); break;
+    case VersionDefinitionCount: d.version_definition_count = value; break;
+    case VersionNeed: d.version_needs = elf.offset_of(value); break;
+    case VersionNeedCount: d.version_need_count = value; break;
+    default: break;
+  }
+}
+
+}  // namespace
+
+std::uint64_t ElfFile::offset_of(std::uint64_t address) const {
+  for (const auto& s : segments)
+    if (s.type == segment_load && address >= s.address && address - s.address < s.file_size) return s.offset + (address - s.address);
+  return 0;
+}
+
+std::string ElfFile::read(std::uint64_t offset, std::size_t length) const {
+  if (offset >= file.size()) return {};
+  auto bytes = file.read_at(offset, length);
+  return bytes ? std::move(*bytes) : std::string{};
+}
+
+std::optional<DynamicSection> read_dynamic_section(const ElfFile& elf) {
+  const auto segment = std::ranges::find_if(elf.segments, [](const ElfSegment& s) { return s.type == segment_dynamic; });
+  if (segment == elf.segments.end()) return std::nullopt;
+  const auto bytes = elf.read(segment->offset, static_cast<std::size_t>(std::min<std::uint64_t>(segment->file_size, max_dynamic)));
+  const auto v = elf.header.view(bytes);
+  const unsigned w = elf.header.word();
+  DynamicSection dynamic;
+  for (std::uint64_t at = 0; v.has(at, 2 * w); at += 2 * w) {
+    const auto tag = v.number(at, w);
+    if (tag == Null) break;
+    apply(elf, dynamic, tag, v.number(at + w, w));
+  }
+  return dynamic;
+}
+
+std::string dynamic_string(const ElfFile& elf, const DynamicSection& dynamic, std::uint64_t offset) {
+  if (dynamic.strings == 0 || offset >= dynamic.strings_size) return {};
+  const auto room = std::min<std::uint64_t>(dynamic.strings_size - offset, max_string);
+  // Most strings are short: a second read only where the first piece does not end.
+  for (const std::uint64_t length : {std::min<std::uint64_t>(room, 128), room}) {
+    const auto bytes = elf.read(dynamic.strings + offset, static_cast<std::size_t>(length));
+    if (bytes.find('\0') != std::string::npos) return std::string(ByteView{bytes}.c_string(0));
+  }
+  return {};
+}
+
+std::vector<std::string> read_version_definitions(const ElfFile& elf, const DynamicSection& dynamic) {
+  std::vector<std::string> versions;
+  if (dynamic.version_definitions == 0) return versions;
+  const auto bytes = elf.read(dynamic.version_definitions, version_area);
+  const auto v = elf.header.view(bytes);
+  std::uint64_t at = 0;
+  for (std::uint64_t i = 0; i < std::min(dynamic.version_definition_count, max_versions) && v.has(at, 20); ++i) {
+    constexpr std::uint16_t base = 1;
+    const auto aux = at + v.u32(at + 12);
+    if (!(v.u16(at + 2) & base) && v.has(aux, 8)) versions.push_back(dynamic_string(elf, dynamic, v.u32(aux)));
+    const auto next = v.u32(at + 16);
+    if (next == 0) break;
+    at += next;
+  }
+  return versions;
+}
+
+std::vector<std::string> read_version_needs(const ElfFile& elf, const DynamicSection& dynamic) {
+  std::vector<std::string> versions;
+  if (dynamic.version_needs == 0) return versions;
+  const auto bytes = elf.read(dynamic.version_needs, version_area);
+  const auto v = elf.header.view(bytes);
+  std::uint64_t at = 0;
+  for (std::uint64_t i = 0; i < std::min(dynamic.version_need_count, max_versions) && v.has(at, 16); ++i) {
+    const auto file = dynamic_string(elf, dynamic, v.u32(at + 4));
+    auto aux = at + v.u32(at + 8);
+    for (unsigned j = 0; j < v.u16(at + 2) && versions.size() < max_versions && v.has(aux, 16); ++j) {
+      versions.push_back(file + ":" + dynamic_string(elf, dynamic, v.u32(aux + 8)));
+      const auto next = v.u32(aux + 12);
+      if (next == 0) break;
+      aux += next;
+    }
+    const auto next = v.u32(at + 12);
+    if (next == 0) break;
+    at += next;
+  }
+  return versions;
+}
+
+}  // namespace gpuvet

@@ -1,0 +1,130 @@
+// One shared library → LibraryFile, by positioned reads: a libcuda has 20 to 90 MB and is never read as a whole unless its
+// driver version hides in the middle.
+
+#include <algorithm>
+#include <array>
+
+#include "elf/driver_version.h"
+#include "elf/dynamic.h"
+#include "elf/elf.h"
+
+namespace gpuvet {
+namespace {
+
+using namespace std::string_view_literals;
+
+// Symbols that tell what a driver library can do, and those that a loader of it asks for.
+constexpr std::array driver_symbols{"cuInit"sv,           "cuDriverGetVersion"sv,   "cuGetProcAddress"sv, "cuGetProcAddress_v2"sv,
+                                    "cuLibraryLoadData"sv, "cuLaunchKernelEx"sv,     "cuCtxCreate_v4"sv,   "cuGreenCtxCreate"sv,
+                                    "cuMemCreate"sv,       "cuTensorMapEncodeTiled"sv, "nvmlInit_v2"sv,   "nvmlInit"sv};
+
+bool is_cuda(std::string_view soname) { return soname.starts_with("libcuda.so"); }
+bool is_nvml(std::string_view soname) { return soname.starts_with("libnvidia-ml.so"); }
+bool is_driver_library(std::string_view soname) {
+  return is_cuda(soname) || soname.starts_with("libnvidia-") || soname.starts_with("libcudadebugger.so") ||
+         soname.starts_with("libnvcuvid.so");
+}
+
+/// Does the code at a function do nothing but return this number? x86: mov eax, N … ret; AArch64: mov w0, #N; POWER: li r3, N.
+bool returns_constant(const ElfFile& elf, std::uint64_t address, std::uint32_t number) {
+  const auto code = elf.read(elf.offset_of(address), 16);
+  const auto v = elf.header.view(code);
+  switch (elf.header.machine) {
+    case 3:
+    case 62: {
+      const std::string move{'\xb8', static_cast<char>(number), 0, 0, 0};
+      const auto at = code.find(move);
+      if (at == std::string::npos) return false;
+      // Nothing but frame keeping (endbr64, push rbp, pop rbp, leave) may stand around it.
+      const auto end = code.find('\xc3', at + move.size());
+      return end != std::string::npos && end - at - move.size() <= 1;
+    }
+    case 183: {
+      for (const std::uint64_t at : {0, 4})
+        if (v.u32(at) == (0x52800000u | number << 5) && v.u32(at + 4) == 0xd65f03c0u) return true;
+      return false;
+    }
+    case 21: return v.u32(0) == (0x38600000u | number);
+    default: return false;
+  }
+}
+
+/// The toolkit's libcuda answers every call with CUDA_ERROR_STUB_LIBRARY (34); a driver's cuInit never does only that. Measured
+/// on the stubs of CUDA 11.8 and 13.0.
+bool is_cuda_stub(const ElfFile& elf, const DynamicSection& dynamic) {
+  const auto init = find_symbol(elf, dynamic, "cuInit");
+  return init && returns_constant(elf, *init, 34);
+}
+
+/// The toolkit's libnvidia-ml carries a warning that it is a stub, or (no text) only returns DRIVER_NOT_LOADED (9). A real one
+/// has its version inside.
+bool is_nvml_stub(const ElfFile& elf, const DynamicSection& dynamic) {
+  constexpr std::uint64_t largest_stub = std::uint64_t{512} << 10;
+  if (elf.file.size() > largest_stub) return false;
+  if (const auto section = find_section(elf.file, elf.header, ".rodata")) {
+    const auto text = elf.read(section->offset, static_cast<std::size_t>(std::min(section->size, largest_stub)));
+    if (text.find("is a stub library"sv) != std::string::npos) return true;
+  }
+  const auto init = find_symbol(elf, dynamic, "nvmlInit_v2");
+  return init && returns_constant(elf, *init, 9);
+}
+
+void fill_driver_facts(const ElfFile& elf, const DynamicSection& dynamic, LibraryFile& library) {
+  const auto& soname = library.soname;
+  for (const auto symbol : driver_symbols)
+    if ((symbol.starts_with("cu") ? is_cuda(soname) : is_nvml(soname)) && find_symbol(elf, dynamic, symbol))
+      library.symbols.emplace_back(symbol);
+  if (is_cuda(soname) && is_cuda_stub(elf, dynamic)) {
+    library.stub = true;
+    library.driver_version = Fact<std::string>::absent();
+    return;
+  }
+  library.driver_version = find_driver_version(elf, is_cuda(soname) || is_nvml(soname));
+  if (is_nvml(soname) && !library.driver_version.is_known() && is_nvml_stub(elf, dynamic)) {
+    library.stub = true;
+    library.driver_version = Fact<std::string>::absent();
+  }
+}
+
+void fill_dynamic_facts(const ElfFile& elf, const DynamicSection& dynamic, LibraryFile& library) {
+  const auto text = [&](std::optional<std::uint64_t> offset) { return offset ? dynamic_string(elf, dynamic, *offset) : std::string{}; };
+  library.soname = text(dynamic.soname);
+  library.rpath = text(dynamic.rpath);
+  library.runpath = text(dynamic.runpath);
+  library.flags_1 = static_cast<std::int64_t>(dynamic.flags_1);
+  for (const auto offset : dynamic.needed) library.needed.push_back(text(offset));
+  library.version_definitions = read_version_definitions(elf, dynamic);
+  library.version_needs = read_version_needs(elf, dynamic);
+}
+
+}  // namespace
+
+LibraryFile read_library_file(FileReader& file) {
+  LibraryFile library;
+  library.size = static_cast<std::int64_t>(file.size());
+  if (file.size() == 0) {
+    library.state = "empty";
+    return library;
+  }
+  const auto first = file.read_at(0, 64);
+  if (!first) {
+    library.state = "unreadable";
+    return library;
+  }
+  const auto header = parse_elf_header(*first);
+  if (!header) {
+    library.state = "not-elf";
+    return library;
+  }
+  library.state = "elf";
+  library.elf_class = header->wide ? "64" : "32";
+  library.machine = elf_machine_name(header->machine);
+  const ElfFile elf{file, *header, read_segments(file, *header)};
+  const auto dynamic = read_dynamic_section(elf);
+  if (!dynamic) return library;
+  fill_dynamic_facts(elf, *dynamic, library);
+  if (is_driver_library(library.soname)) fill_driver_facts(elf, *dynamic, library);
+  return library;
+}
+
+}  // namespace gpuvet
