@@ -241,6 +241,7 @@ void visit_fields(Visitor&& v, auto&& o, const LoaderView*) {
   v("folders", o.folders);
   v("files", o.files);
   v("preload", o.preload);
+  v("hwcaps", o.hwcaps);
 }
 template <class Visitor>
 void visit_fields(Visitor&& v, auto&& o, const DriverLibrary*) {

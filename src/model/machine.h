@@ -283,6 +283,7 @@ struct LoaderView {
   std::vector<SearchFolder> folders;
   std::vector<LibraryFile> files;             ///< every candidate in those folders and in usual places
   Fact<std::vector<std::string>> preload;     ///< /etc/ld.so.preload
+  std::vector<std::string> hwcaps;            ///< glibc-hwcaps subfolders that this machine's CPU serves, best first ("x86-64-v3", …); empty: CPU not seen
   friend bool operator==(const LoaderView&, const LoaderView&) = default;
 };
 
