@@ -1,0 +1,258 @@
+#include "elf_builder.h"
+
+#include <lzma.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <cstdint>
+#include <stdexcept>
+
+namespace gpuvet::test {
+namespace {
+
+/// Appends little-endian integers; all built files are little-endian.
+struct Bytes {
+  std::string data;
+  void u16(std::uint64_t v) { integer(v, 2); }
+  void u32(std::uint64_t v) { integer(v, 4); }
+  void u64(std::uint64_t v) { integer(v, 8); }
+  void integer(std::uint64_t v, int count) {
+    for (int i = 0; i < count; ++i) data.push_back(static_cast<char>(v >> (8 * i)));
+  }
+  void pad_to(std::size_t size) { data.resize(size, '\0'); }
+};
+
+std::uint64_t aligned(std::uint64_t offset) { return (offset + 15) & ~std::uint64_t{15}; }
+
+std::uint16_t machine_number(std::string_view machine) {
+  if (machine == "aarch64") return 183;
+  if (machine == "i386") return 3;
+  return 62;
+}
+
+struct Section {
+  std::string name;
+  std::uint32_t type = 1;
+  std::uint64_t flags = 2;
+  std::string content;
+  std::uint32_t link = 0, info = 0;
+  std::uint64_t entry_size = 0;
+  std::uint64_t offset = 0;
+};
+
+/// Sizes and field widths that differ between the classes.
+struct Layout {
+  bool wide;
+  std::size_t header() const { return wide ? 64 : 52; }
+  std::size_t program() const { return wide ? 56 : 32; }
+  std::size_t section() const { return wide ? 64 : 40; }
+  void word(Bytes& out, std::uint64_t v) const { out.integer(v, wide ? 8 : 4); }
+};
+
+struct Program {
+  std::uint32_t type, flags;
+  std::uint64_t offset, size, align;
+};
+
+void write_header(Bytes& out, const Layout& layout, std::uint16_t type, std::uint16_t machine, std::size_t programs,
+                  std::uint64_t section_offset, std::size_t sections) {
+  out.data = std::string("\x7f" "ELF", 4);
+  out.data.push_back(layout.wide ? 2 : 1);
+  out.data.push_back(1);
+  out.data.push_back(1);
+  out.pad_to(16);
+  out.u16(type);
+  out.u16(machine);
+  out.u32(1);
+  layout.word(out, 0);
+  layout.word(out, programs != 0 ? layout.header() : 0);
+  layout.word(out, section_offset);
+  out.u32(0);
+  out.u16(layout.header());
+  out.u16(layout.program());
+  out.u16(programs);
+  out.u16(layout.section());
+  out.u16(sections);
+  out.u16(sections - 1);
+}
+
+void write_program(Bytes& out, const Layout& layout, const Program& p) {
+  out.u32(p.type);
+  if (layout.wide) out.u32(p.flags);
+  layout.word(out, p.offset);
+  layout.word(out, p.offset);
+  layout.word(out, p.offset);
+  layout.word(out, p.size);
+  layout.word(out, p.size);
+  if (!layout.wide) out.u32(p.flags);
+  layout.word(out, p.align);
+}
+
+void write_section(Bytes& out, const Layout& layout, const Section& s, std::uint32_t name_offset) {
+  out.u32(name_offset);
+  out.u32(s.type);
+  layout.word(out, s.flags);
+  layout.word(out, (s.flags & 2) != 0 ? s.offset : 0);
+  layout.word(out, s.offset);
+  layout.word(out, s.content.size());
+  out.u32(s.link);
+  out.u32(s.info);
+  layout.word(out, 16);
+  layout.word(out, s.entry_size);
+}
+
+/// Lays sections out one after the other and writes the file. Section 0 must be the null section.
+std::string assemble(const Layout& layout, std::uint16_t type, std::uint16_t machine, std::vector<Section>& sections, bool dynamic) {
+  Section names{".shstrtab", 3, 0, std::string(1, '\0')};
+  std::vector<std::uint32_t> name_offsets;
+  sections.push_back(names);
+  for (const Section& s : sections) {
+    name_offsets.push_back(s.name.empty() ? 0 : static_cast<std::uint32_t>(sections.back().content.size()));
+    if (!s.name.empty()) {
+      const std::string name = s.name + '\0';
+      sections.back().content += name;
+    }
+  }
+  const std::size_t programs = dynamic ? 2 : 0;
+  std::uint64_t offset = aligned(layout.header() + programs * layout.program());
+  for (std::size_t i = 1; i < sections.size(); ++i) {
+    sections[i].offset = offset;
+    offset = aligned(offset + sections[i].content.size());
+  }
+  Bytes out;
+  write_header(out, layout, type, machine, programs, offset, sections.size());
+  if (dynamic) {
+    write_program(out, layout, {1, 5, 0, offset, 0x1000});
+    for (const Section& s : sections) {
+      if (s.type == 6) write_program(out, layout, {2, 6, s.offset, s.content.size(), 8});
+    }
+  }
+  for (std::size_t i = 1; i < sections.size(); ++i) {
+    out.pad_to(sections[i].offset);
+    out.data += sections[i].content;
+  }
+  out.pad_to(offset);
+  for (std::size_t i = 0; i < sections.size(); ++i) write_section(out, layout, sections[i], name_offsets[i]);
+  return out.data;
+}
+
+std::uint32_t add_string(std::string& table, std::string_view text) {
+  const auto offset = static_cast<std::uint32_t>(table.size());
+  table.append(text);
+  table.push_back('\0');
+  return offset;
+}
+
+std::string symbol_table(const Layout& layout, const std::vector<std::uint32_t>& names) {
+  Bytes out;
+  out.pad_to(layout.wide ? 24 : 16);
+  for (const std::uint32_t name : names) {
+    out.u32(name);
+    if (!layout.wide) out.u32(0x100), out.u32(4);
+    out.data.push_back(0x12);  // STB_GLOBAL, STT_FUNC
+    out.data.push_back(0);
+    out.u16(1);
+    if (layout.wide) out.u64(0x100), out.u64(4);
+  }
+  return out.data;
+}
+
+/// DT_HASH with one bucket: it tells a reader how many symbols there are.
+std::string hash_table(std::size_t symbols) {
+  Bytes out;
+  out.u32(1);
+  out.u32(symbols + 1);
+  out.u32(symbols != 0 ? 1 : 0);
+  for (std::size_t i = 0; i <= symbols; ++i) out.u32(i == 0 || i == symbols ? 0 : i + 1);
+  return out.data;
+}
+
+}  // namespace
+
+std::string build_shared_library(const SharedLibrarySpec& spec) {
+  const Layout layout{spec.elf_class == 64};
+  std::string strings(1, '\0');
+  std::vector<std::uint32_t> needed, symbols;
+  for (const auto& name : spec.needed) needed.push_back(add_string(strings, name));
+  const std::uint32_t soname = add_string(strings, spec.soname);
+  for (const auto& name : spec.symbols) symbols.push_back(add_string(strings, name));
+
+  std::vector<Section> sections = {{"", 0, 0, ""},
+                                   {".hash", 5, 2, hash_table(symbols.size()), 2},
+                                   {".dynsym", 11, 2, symbol_table(layout, symbols), 3, 1, layout.wide ? 24u : 16u},
+                                   {".dynstr", 3, 2, strings},
+                                   {".rodata", 1, 2, spec.read_only_data},
+                                   {".dynamic", 6, 3, "", 3, 0, layout.wide ? 16u : 8u}};
+  // Offsets are fixed by the sizes, so .dynamic can be written before assembling.
+  std::uint64_t offset = aligned(layout.header() + 2 * layout.program());
+  std::vector<std::uint64_t> offsets(sections.size());
+  for (std::size_t i = 1; i < sections.size(); ++i) {
+    offsets[i] = offset;
+    offset = aligned(offset + sections[i].content.size());
+  }
+  Bytes dynamic;
+  const auto entry = [&](std::uint64_t tag, std::uint64_t value) { layout.word(dynamic, tag), layout.word(dynamic, value); };
+  for (const std::uint32_t name : needed) entry(1, name);
+  if (!spec.soname.empty()) entry(14, soname);
+  entry(4, offsets[1]);
+  entry(5, offsets[3]);
+  entry(6, offsets[2]);
+  entry(10, strings.size());
+  entry(11, layout.wide ? 24 : 16);
+  entry(0, 0);
+  sections[5].content = dynamic.data;
+  return assemble(layout, 3, machine_number(spec.machine), sections, true);
+}
+
+std::string build_kernel_module(const std::vector<std::pair<std::string, std::string>>& modinfo) {
+  std::string info;
+  for (const auto& [key, value] : modinfo) info += key + "=" + value + '\0';
+  std::vector<Section> sections = {{"", 0, 0, ""}, {".text", 1, 6, std::string(16, '\x90')}, {".modinfo", 1, 2, info}};
+  return assemble(Layout{true}, 1, 62, sections, false);
+}
+
+std::string append_module_signature(std::string module, std::string_view signer) {
+  // Not a verifiable PKCS#7: a DER SEQUENCE that holds the signer's common name, which is all that a reader may show.
+  const std::string name = std::string("\x30", 1) + static_cast<char>(signer.size() + 9) + std::string("\x06\x03\x55\x04\x03\x0c", 6) +
+                           static_cast<char>(signer.size()) + std::string(signer);
+  module += name;
+  Bytes trailer;
+  trailer.data = std::string("\x00\x00\x02\x00\x00\x00\x00\x00", 8);  // algo, hash, id_type PKCS#7, lengths 0, padding
+  for (int shift = 24; shift >= 0; shift -= 8) trailer.data.push_back(static_cast<char>(name.size() >> shift));
+  return module + trailer.data + "~Module signature appended~\n";
+}
+
+std::string compress_for_name(std::string bytes, std::string_view file_name) {
+  std::string out;
+  if (file_name.ends_with(".zst")) {
+    out.resize(ZSTD_compressBound(bytes.size()));
+    out.resize(ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), 3));
+    return out;
+  }
+  if (file_name.ends_with(".xz")) {
+    out.resize(lzma_stream_buffer_bound(bytes.size()));
+    std::size_t size = 0;
+    if (lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, nullptr, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(),
+                                reinterpret_cast<std::uint8_t*>(out.data()), &size, out.size()) != LZMA_OK) {
+      throw std::runtime_error("xz encoder failed");
+    }
+    out.resize(size);
+    return out;
+  }
+  if (file_name.ends_with(".gz")) {
+    z_stream stream{};
+    deflateInit2(&stream, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY);
+    out.resize(deflateBound(&stream, bytes.size()) + 64);
+    stream.next_in = reinterpret_cast<Bytef*>(bytes.data());
+    stream.avail_in = static_cast<uInt>(bytes.size());
+    stream.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream.avail_out = static_cast<uInt>(out.size());
+    deflate(&stream, Z_FINISH);
+    out.resize(stream.total_out);
+    deflateEnd(&stream);
+    return out;
+  }
+  return bytes;
+}
+
+}  // namespace gpuvet::test

@@ -1,0 +1,29 @@
+#pragma once
+// Small valid ELF files for scenarios: shared libraries as a loader and our reader see them, and kernel modules with .modinfo.
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gpuvet::test {
+
+struct SharedLibrarySpec {
+  std::string soname;
+  std::vector<std::string> needed;
+  std::vector<std::string> symbols;  ///< exported functions
+  std::string machine = "x86_64";    ///< or "aarch64", "i386"
+  int elf_class = 64;
+  std::string read_only_data;        ///< content of .rodata
+};
+
+std::string build_shared_library(const SharedLibrarySpec& spec);
+
+/// An ELF relocatable with a .modinfo section of "key=value" strings.
+std::string build_kernel_module(const std::vector<std::pair<std::string, std::string>>& modinfo);
+/// Appends a signature trailer as the kernel build does: a PKCS#7-like blob and "~Module signature appended~".
+std::string append_module_signature(std::string module, std::string_view signer);
+/// By suffix of the file name: .xz, .zst, .gz, else unchanged.
+std::string compress_for_name(std::string bytes, std::string_view file_name);
+
+}  // namespace gpuvet::test

@@ -1,0 +1,174 @@
+// One test a scenario, one a described machine. Tests are registered from the files found, so a new file is a new test.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include "described_machine.h"
+#include "diagnose/diagnose.h"
+#include "rules/rule.h"
+#include "scenario.h"
+
+namespace gpuvet::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Knowledge& knowledge() {
+  static const Knowledge instance;
+  return instance;
+}
+
+const Finding* find(const Diagnosis& diagnosis, const std::string& kind) {
+  const auto it = std::ranges::find(diagnosis.findings, kind, &Finding::kind);
+  return it == diagnosis.findings.end() ? nullptr : &*it;
+}
+
+std::string describe(const Diagnosis& diagnosis) {
+  std::string text = "verdict " + std::string(verdict_name(diagnosis.verdict)) + ", root cause " + (diagnosis.root_cause.empty() ? "none" : diagnosis.root_cause) + "\n";
+  for (const Finding& f : diagnosis.findings) {
+    text += "  " + std::string(severity_name(f.severity)) + " " + f.kind + (f.variant.empty() ? "" : " [" + f.variant + "]") + "\n";
+    for (const Origin& o : f.evidence) text += "      " + o.source + ":" + std::to_string(o.line) + ": " + o.text + "\n";
+  }
+  for (const ChainLink& link : diagnosis.chain) text += "  " + std::string(layer_name(link.layer)) + ": " + std::string(link_state_name(link.state)) + " " + link.detail + "\n";
+  return text;
+}
+
+void expect_nothing_above_note(const Diagnosis& diagnosis) {
+  for (const Finding& f : diagnosis.findings) EXPECT_EQ(f.severity, Severity::Note) << f.kind;
+  EXPECT_EQ(diagnosis.root_cause, "");
+}
+
+void check_root(const Expectations& expect, const Diagnosis& diagnosis) {
+  EXPECT_EQ(diagnosis.root_cause, expect.root);
+  const Finding* root = find(diagnosis, expect.root);
+  if (root == nullptr) return;
+  if (!expect.variant.empty()) EXPECT_EQ(root->variant, expect.variant);
+  EXPECT_FALSE(root->evidence.empty()) << "a root cause without evidence";
+  EXPECT_FALSE(root->repair.empty()) << "a root cause without a repair";
+  for (const auto& text : expect.evidence) {
+    const bool quoted = std::ranges::any_of(root->evidence, [&](const Origin& o) { return (o.source + ":" + o.text).find(text) != std::string::npos; });
+    EXPECT_TRUE(quoted) << "no evidence with: " << text;
+  }
+}
+
+void check(const Expectations& expect, const Diagnosis& diagnosis) {
+  if (expect.healthy) {
+    expect_nothing_above_note(diagnosis);
+    EXPECT_EQ(verdict_name(diagnosis.verdict), "holds");
+    EXPECT_NE(find(diagnosis, "driver-healthy"), nullptr);
+  }
+  if (!expect.root.empty()) check_root(expect, diagnosis);
+  if (!expect.verdict.empty()) EXPECT_EQ(verdict_name(diagnosis.verdict), expect.verdict);
+  for (const auto& kind : expect.findings) EXPECT_NE(find(diagnosis, kind), nullptr) << "missing " << kind;
+  for (const auto& kind : expect.absent) EXPECT_EQ(find(diagnosis, kind), nullptr) << "must not be found: " << kind;
+  for (const auto& kind : expect.notes) {
+    const Finding* note = find(diagnosis, kind);
+    ASSERT_NE(note, nullptr) << "missing note " << kind;
+    EXPECT_EQ(note->severity, Severity::Note) << kind;
+  }
+}
+
+class ScenarioTest : public testing::Test {
+ public:
+  explicit ScenarioTest(std::string path) : path_(std::move(path)) {}
+  void TestBody() override {
+    auto scenario = load_scenario(path_);
+    ASSERT_TRUE(scenario.has_value()) << scenario.error();
+    if (!scenario->skip.empty()) GTEST_SKIP() << scenario->skip;
+    const Expectations& e = scenario->expect;
+    ASSERT_TRUE(e.healthy || !e.root.empty() || !e.findings.empty() || !e.absent.empty() || !e.notes.empty()) << path_ << " expects nothing";
+    const auto system = make_recorded_system(std::move(scenario->tree));
+    const Machine machine = collect(*system, scenario->options);
+    const Diagnosis diagnosis = diagnose(machine, knowledge(), scenario->purpose);
+    check(e, diagnosis);
+    if (HasFailure()) std::cout << path_ << ":1:\n" << describe(diagnosis);
+  }
+
+ private:
+  std::string path_;
+};
+
+/// Kinds of the links that this version judges; the rest of a machine's answer is for later rules.
+bool judged_layer(const std::string& layer) {
+  return layer == "hardware" || layer == "kernel-module" || layer == "device-node" || layer == "user-driver" || layer == "none";
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& text) { return std::ranges::find(list, text) != list.end(); }
+
+void check_machine(const DescribedMachine& machine, const Diagnosis& diagnosis) {
+  const Finding* root = find(diagnosis, diagnosis.root_cause);
+  for (const auto& kind : machine.must_not) {
+    const bool consequence = root != nullptr && contains(root->explains, kind);
+    if (const Finding* f = find(diagnosis, kind); f != nullptr && !consequence) ADD_FAILURE() << "false statement: " << kind;
+  }
+  if (machine.kind == "driver-healthy") {
+    expect_nothing_above_note(diagnosis);
+    EXPECT_EQ(verdict_name(diagnosis.verdict), "holds");
+  } else if (judged_layer(machine.layer) && find_rule_record(machine.kind) != nullptr) {
+    EXPECT_TRUE(diagnosis.root_cause == machine.kind || contains(machine.also_ok, diagnosis.root_cause)) << "root cause is " << diagnosis.root_cause;
+  } else {
+    expect_nothing_above_note(diagnosis);  // its cause lies in a link that is not judged yet: nothing else may be blamed
+  }
+}
+
+class DescribedMachineTest : public testing::Test {
+ public:
+  explicit DescribedMachineTest(std::string path) : path_(std::move(path)) {}
+  void TestBody() override {
+    auto machine = load_described_machine(path_);
+    ASSERT_TRUE(machine.has_value()) << machine.error();
+    if (!machine->skip.empty()) GTEST_SKIP() << machine->skip;
+    const auto system = make_recorded_system(std::move(machine->tree));
+    const Diagnosis diagnosis = diagnose(collect(*system, machine->options), knowledge());
+    check_machine(*machine, diagnosis);
+    if (HasFailure()) std::cout << path_ << ":1: " << machine->title << ", expected " << machine->kind << "\n" << describe(diagnosis);
+  }
+
+ private:
+  std::string path_;
+};
+
+std::vector<fs::path> files_below(const fs::path& folder, const std::string& extension) {
+  std::vector<fs::path> files;
+  if (!fs::is_directory(folder)) return files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() == extension && entry.path().parent_path().filename() != "bases") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+std::string test_name(std::string text) {
+  for (char& c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return text;
+}
+
+void register_all() {
+  const fs::path source = GPUVET_SOURCE_DIR;
+  for (const auto& file : files_below(source / "tests" / "scenarios", ".scenario")) {
+    const std::string path = file.string();
+    testing::RegisterTest(("scenario_" + test_name(file.parent_path().filename().string())).c_str(), test_name(file.stem().string()).c_str(), nullptr, nullptr,
+                          path.c_str(), 1, [path]() -> testing::Test* { return new ScenarioTest(path); });
+  }
+  const char* given = std::getenv("GPUVET_MACHINES");
+  const fs::path machines = given != nullptr ? fs::path(given) : source / ".." / "shared" / "machines";
+  for (const auto& file : files_below(machines, ".json")) {
+    const std::string path = file.string();
+    testing::RegisterTest("machine", test_name(file.stem().string()).c_str(), nullptr, nullptr, path.c_str(), 1,
+                          [path]() -> testing::Test* { return new DescribedMachineTest(path); });
+  }
+}
+
+}  // namespace
+}  // namespace gpuvet::test
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  gpuvet::test::register_all();
+  return RUN_ALL_TESTS();
+}
