@@ -77,7 +77,8 @@ struct DriverDefect {
   std::string rule;         ///< "driver-regression", "open-module-bug-old-release"
   DriverVersion first, last;  ///< range of affected releases, both included
   std::string flavor;       ///< "open", "proprietary", "" any
-  std::string condition;    ///< key that the rule understands: log pattern name, architecture, kernel …
+  /// What must also be seen, joined by " & ": "log:TEXT" (a kernel log message contains TEXT), "chip:GB206" (such a GPU is there).
+  std::string condition;
   std::string defect_en, defect_zh;
   std::string fixed_in;
   std::string source;
