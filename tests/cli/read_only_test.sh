@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Promise: nothing is written, no network is used, and nothing is run but journalctl on the live host.
+source "$(dirname "$0")/common.sh" "$@"
+command -v strace >/dev/null || skip "no strace"
+strace -o "$work/probe" true 2>/dev/null || skip "strace may not trace here"
+mkdir -p "$work/root/etc" "$work/root/proc/sys/kernel"
+echo 'ID=debian' >"$work/root/etc/os-release"; echo 6.1.0 >"$work/root/proc/sys/kernel/osrelease"
+
+check_trace() {  # $1 what ran
+  local bad
+  bad=$(grep -E 'open(at|at2)?\(.*(O_WRONLY|O_RDWR|O_CREAT|O_TRUNC)' "$work/trace" | grep -vE '"/dev/(null|tty|nvidia[^"]*|dxg)"')
+  [ -z "$bad" ] || fail "$1 opens for writing: $(echo "$bad" | head -3)"
+  bad=$(grep -E '^[0-9]+ +(unlink|rename|mkdir|rmdir|chmod|chown|link|symlink|truncate|ftruncate|mknod|utime|setxattr|mount)[a-z0-9]*\(' "$work/trace")
+  [ -z "$bad" ] || fail "$1 changes the file system: $(echo "$bad" | head -3)"
+  bad=$(grep -E '^[0-9]+ +(socket|connect|bind|sendto)\(' "$work/trace")
+  [ -z "$bad" ] || fail "$1 uses the network: $(echo "$bad" | head -3)"
+  bad=$(grep -E '^[0-9]+ +execve\(' "$work/trace" | tail -n +2 | grep -v '/journalctl"')
+  [ -z "$bad" ] || fail "$1 runs a program: $(echo "$bad" | head -3)"
+}
+
+trace() {
+  timeout 60 strace -f -s 200 -e trace=%file,%network,%process,ftruncate,fchmod,fchown -o "$work/trace" "$gpuvet" "$@" >"$work/out" 2>"$work/err" </dev/null
+  check_trace "gpuvet $*"
+}
+trace
+trace check --format json -v
+trace check --root "$work/root"
+grep -q execve.*journalctl "$work/trace" && fail "a root is answered by the host's journal"
+grep -E 'open[a-z0-9]*\(' "$work/trace" | grep -E '"/(proc|sys|var|etc)/' | grep -vE 'etc/(localtime|ld\.so\.cache|gcrypt)|/proc/self/(maps|status|fd|cgroup|exe)|/sys/devices/system/cpu|AT_FDCWD, "/etc/ld|libc' | head -3 >"$work/leak"
+[ -s "$work/leak" ] && fail "with --root the host itself is read: $(cat "$work/leak")"
+trace kb driver 535.129.03
+trace rule
+trace snapshot -o -
+finish
