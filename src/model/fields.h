@@ -200,6 +200,7 @@ void visit_fields(Visitor&& v, auto&& o, const DeviceNodes*) {
   v("nodes", o.nodes);
   v("majors", o.majors);
   v("cgroup_device_rules", o.cgroup_device_rules);
+  v("nvidia_modprobe", o.nvidia_modprobe);
 }
 template <class Visitor>
 void visit_fields(Visitor&& v, auto&& o, const LibraryFile*) {

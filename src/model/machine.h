@@ -233,6 +233,7 @@ struct DeviceNodes {
   Fact<std::vector<DeviceNode>> nodes;   ///< /dev/nvidia*, /dev/nvidia-caps/*, /dev/dxg, /dev/nvhost*, /dev/nvmap, /dev/dri/*; absent: no /dev to look at
   Fact<std::vector<DeviceMajor>> majors; ///< character devices of NVIDIA in /proc/devices
   Fact<std::vector<std::string>> cgroup_device_rules;  ///< cgroup v1 devices.list of this process; absent on v2
+  Fact<std::int64_t> nvidia_modprobe;  ///< permission bits of /usr/bin/nvidia-modprobe, which makes nodes on demand when setuid (04000); absent: not there
   friend bool operator==(const DeviceNodes&, const DeviceNodes&) = default;
 };
 
