@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "model/module_name.h"
+
 namespace gpuvet {
 namespace {
 
@@ -173,7 +175,7 @@ const ModuleFile* module_file_for(const Machine& machine, std::string_view kerne
   if (!files) return nullptr;
   const ModuleFile* best = nullptr;
   for (const auto& file : *files) {
-    if (file.kernel != kernel || file.name != name) continue;
+    if (file.kernel != kernel || (file.name != name && nvidia_module_role(file.name) != name)) continue;
     if (!best || folder_rank(file.path) < folder_rank(best->path)) best = &file;
   }
   return best;

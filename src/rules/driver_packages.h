@@ -38,7 +38,7 @@ std::vector<DriverPackage> driver_packages(const Machine& machine);
 /// The driver that the packages bring: of a module package, else of a compute package; the newest when several.
 std::optional<DriverVersion> driver_version_of_packages(const Machine& machine);
 
-/// The module file that modprobe takes for `name` under `kernel`: updates/ before extra/ before the rest (depmod.d(5)). Null: none seen.
+/// The module file that modprobe takes for `name` ("nvidia", "nvidia-uvm"; Debian's "nvidia-current" is "nvidia" too) under `kernel`: updates/ before extra/ before the rest (depmod.d(5)). Null: none seen.
 const ModuleFile* module_file_for(const Machine& machine, std::string_view kernel, std::string_view name);
 
 }  // namespace gpuvet
