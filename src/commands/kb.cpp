@@ -1,0 +1,121 @@
+#include "commands/kb.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "commands/kb_topics.h"
+#include "render/terminal_text.h"
+
+namespace gpuvet {
+namespace {
+
+using kb::Answer;
+using kb::say;
+
+constexpr int width = 80;
+
+struct Topic {
+  std::string_view name;
+  std::vector<Answer> (*answer)(const Knowledge&, std::string_view, Language);
+  std::string_view example, what_en, what_zh;
+};
+
+constexpr Topic topics[] = {
+    {"driver", kb::driver, "driver 535.129.03", "a driver version or branch", "驱动版本或分支"},
+    {"gpu", kb::gpu, "gpu rtx 4090 | gpu 10de:2684", "a GPU by name or PCI id", "按名称或 PCI ID 查 GPU"},
+    {"sm", kb::compute_capability, "sm 89", "a compute capability", "计算能力"},
+    {"cuda", kb::cuda, "cuda 12.4", "a CUDA release", "CUDA 版本"},
+    {"xid", kb::xid, "xid 79", "an Xid of the kernel log", "内核日志中的 Xid"},
+    {"error", kb::error, "error 804 | error cudaErrorNoDevice", "a CUDA error", "CUDA 错误"},
+    {"soname", kb::soname, "soname libcudart.so.12", "which CUDA releases bring a library", "某个库属于哪些 CUDA 版本"},
+};
+
+const Topic* find_topic(std::string_view name) {
+  const std::string wanted = kb::folded(name);
+  for (const Topic& topic : topics) {
+    if (topic.name == wanted) return &topic;
+  }
+  return nullptr;
+}
+
+/// The words behind the topic as one question: {"gpu", "rtx", "4090"} → "rtx 4090".
+std::string question(const std::vector<std::string>& args) {
+  std::string text;
+  for (std::size_t i = 1; i < args.size(); ++i) text += (text.empty() ? "" : " ") + args[i];
+  const std::size_t first = text.find_first_not_of(' '), last = text.find_last_not_of(' ');
+  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
+}
+
+std::string to_json(const std::vector<std::string>& args, const std::vector<Answer>& answers) {
+  nlohmann::ordered_json document = {
+      {"schema", 1}, {"document", "kb"}, {"question", args}, {"answers", nlohmann::ordered_json::array()}};
+  for (const Answer& answer : answers) {
+    nlohmann::ordered_json facts = nlohmann::ordered_json::array();
+    for (const kb::Entry& entry : answer.entries) {
+      facts.push_back({{"key", entry.key}, {"label", entry.label}, {"value", entry.value}, {"source", entry.source}});
+    }
+    document["answers"].push_back({{"subject", answer.subject}, {"facts", facts}});
+  }
+  // Arguments are foreign bytes: what is no UTF-8 is replaced, not thrown about.
+  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::size_t number_of_source(std::vector<std::string>& sources, const std::string& source) {
+  const auto it = std::find(sources.begin(), sources.end(), source);
+  if (it != sources.end()) return static_cast<std::size_t>(it - sources.begin()) + 1;
+  sources.push_back(source);
+  return sources.size();
+}
+
+std::string to_text(const std::vector<Answer>& answers, Language language) {
+  const std::string colon = say(language, ": ", "：");
+  std::vector<std::string> sources;
+  std::string text;
+  for (const Answer& answer : answers) {
+    text += (text.empty() ? "" : "\n") + paragraph(answer.subject, "", "", width);
+    for (const kb::Entry& entry : answer.entries) {
+      const std::string mark = entry.source.empty() ? "" : " [" + std::to_string(number_of_source(sources, entry.source)) + "]";
+      text += paragraph(entry.label + colon + entry.value + mark, "  ", "    ", width);
+    }
+  }
+  if (!sources.empty()) text += "\n" + say(language, "Sources", "来源") + "\n";
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    text += paragraph("[" + std::to_string(i + 1) + "] " + sources[i], "  ", "      ", width);
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::string> kb_answer(const Knowledge& knowledge, std::vector<std::string> args, Language language, bool json) {
+  const Topic* topic = args.empty() ? nullptr : find_topic(args[0]);
+  const std::string asked = question(args);
+  if (!topic || asked.empty() || asked.size() > 200) return std::nullopt;
+  const std::vector<Answer> answers = topic->answer(knowledge, asked, json ? Language::English : language);
+  if (answers.empty()) return std::nullopt;
+  return json ? to_json(args, answers) : to_text(answers, language);
+}
+
+std::string kb_unknown(const Knowledge& knowledge, const std::vector<std::string>& args, Language language) {
+  const std::string asked = printable(question(args)).substr(0, 200);
+  const Topic* topic = args.empty() ? nullptr : find_topic(args[0]);
+  std::string text;
+  if (topic && !asked.empty()) {
+    text = say(language, "The tables know nothing about ", "知识表里没有：") + std::string(topic->name) + " " + asked +
+           say(language, ".", "。") + "\n";
+    const auto near = kb::near_matches(knowledge, topic->name, asked);
+    if (!near.empty()) text += say(language, "Near to it:", "相近的有：") + "\n";
+    for (const std::string& match : near) text += "  " + match + "\n";
+  } else if (!args.empty() && !topic) {
+    text = say(language, "No such topic: ", "没有这个主题：") + printable(args[0]).substr(0, 200) + "\n";
+  }
+  text += say(language, "What can be asked:", "可以查询：") + "\n";
+  for (const Topic& each : topics) {
+    std::string example = "  gpuvet kb " + std::string(each.example);
+    example.resize(std::max<std::size_t>(example.size() + 2, 46), ' ');
+    text += example + say(language, each.what_en, each.what_zh) + "\n";
+  }
+  return text;
+}
+
+}  // namespace gpuvet
