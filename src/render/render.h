@@ -17,6 +17,9 @@ struct RenderOptions {
   bool color = false;
   int width = 80;        ///< columns; text is wrapped to it, East Asian wide characters count two
   int verbosity = 0;     ///< 1: all facts
+  bool ascii = false;    ///< the locale is not UTF-8: no characters beyond ASCII
+  bool strict = false;   ///< a warning as root cause counts as broken (exit code 1)
+  bool redact = true;    ///< JSON: the machine inside is redacted
 };
 
 /// The chain as a picture, the root cause with evidence and repair, consequences, the rest.
@@ -34,8 +37,14 @@ struct RenderedAction {
   std::string risk;                   ///< "variable", "file", "symlink", "package", "kernel", "firmware", "hardware", "none"
   bool reversible = true;
   bool reboot = false;
+  std::string backup;                 ///< how to save what the step cannot bring back; empty: nothing to save
 };
 RenderedAction render_action(const Action& action, const Machine& machine, Language language);
+
+/// A list of all rules: slug, layer, severity, title (`gpuvet rule`).
+std::string render_rule_list(const RenderOptions& options);
+/// 0 holds, 1 broken, 3 not enough was seen (design: exit codes).
+int exit_code(const Diagnosis& diagnosis, bool strict);
 
 /// Columns that a UTF-8 text takes on a terminal (wide characters two, combining ones none).
 int display_width(std::string_view utf8);

@@ -1,0 +1,132 @@
+// Repair steps: texts and commands of data/actions, with this machine's parameters in them.
+
+#include <algorithm>
+#include <charconv>
+
+#include "render/action_record.h"
+#include "render/distribution.h"
+#include "render/messages.h"
+#include "render/render.h"
+
+namespace gpuvet {
+namespace {
+
+bool is_root(const Machine& machine) { return machine.user.uid.is(0); }
+
+/// "sudo" is not needed by root, and minimal images do not have it.
+std::string without_sudo(std::string command) {
+  for (std::size_t at = command.find("sudo "); at != std::string::npos; at = command.find("sudo ", at)) {
+    const std::string_view before = std::string_view(command).substr(0, at);
+    const bool begins_command = before.empty() || before.ends_with("| ") || before.ends_with("&& ") || before.ends_with("; ") || before.ends_with("$(");
+    if (begins_command) {
+      command.erase(at, 5);
+    } else {
+      ++at;
+    }
+  }
+  return command;
+}
+
+bool is_plain(char c) {
+  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  return letter || std::string_view("._/+:@=,~%^- ").find(c) != std::string_view::npos;
+}
+
+/// A parameter as shell text. Values come from the inspected machine and may hold anything; several words are meant as such
+/// unless they look like a path.
+std::string shell_word(std::string_view value) {
+  const bool plain = std::all_of(value.begin(), value.end(), is_plain);
+  const bool path_with_blank = value.find(' ') != std::string_view::npos && value.find('/') != std::string_view::npos;
+  if (plain && !path_with_blank && !value.empty()) return std::string(value);
+  std::string out = "'";
+  for (const char c : printable(value)) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+const FamilyCommands* commands_for(const ActionRecord& record, const Machine& machine) {
+  std::vector<std::string> keys = distribution_keys(machine);
+  keys.emplace_back("any");
+  for (const std::string& key : keys) {
+    for (const FamilyCommands& family : record.commands) {
+      if (family.family == key) return &family;
+    }
+  }
+  return nullptr;
+}
+
+std::uint32_t branch_of(const Action& action) {
+  const auto found = action.parameters.find("branch");
+  std::uint32_t branch = 0;
+  if (found != action.parameters.end()) std::from_chars(found->second.data(), found->second.data() + found->second.size(), branch);
+  return branch;
+}
+
+std::string parameter(const Action& action, const std::string& name) {
+  const auto found = action.parameters.find(name);
+  return found == action.parameters.end() ? std::string() : found->second;
+}
+
+constexpr std::string_view packages_placeholder = "{driver_packages}";
+
+void add_driver_command(std::string_view command, const Action& action, const Machine& machine, Language language,
+                        std::map<std::string, std::string> values, RenderedAction& out) {
+  const DriverInstallation installation = driver_installation(machine, branch_of(action), parameter(action, "flavor"));
+  if (!installation.known()) {
+    out.text += (language == Language::Chinese ? "" : " ") + message(Message::PackagesUnknown, language, {{"where", installation.where}});
+    return;
+  }
+  out.commands.insert(out.commands.end(), installation.setup.begin(), installation.setup.end());
+  if (!installation.install.empty()) {
+    out.commands.push_back(installation.install);
+    return;
+  }
+  values["driver_packages"] = installation.packages;
+  std::string filled = fill_placeholders(command, values);
+  if (!has_placeholder(filled)) out.commands.push_back(std::move(filled));
+}
+
+}  // namespace
+
+RenderedAction render_action(const Action& action, const Machine& machine, Language language) {
+  RenderedAction out;
+  const ActionRecord* record = find_action_record(action.type);
+  if (record == nullptr) {
+    out.text = printable(action.type);
+    out.risk = "none";
+    return out;
+  }
+  std::map<std::string, std::string> texts, words;
+  for (const auto& [name, value] : action.parameters) {
+    texts.emplace(name, printable(value));
+    words.emplace(name, shell_word(value));
+  }
+  const bool chinese = language == Language::Chinese;
+  out.text = fill_placeholders(chinese ? record->text_zh : record->text_en, texts);
+  out.backup = fill_placeholders(chinese ? record->backup_zh : record->backup_en, texts);
+  out.risk = record->risk;
+  out.reversible = record->reversible;
+  out.reboot = record->reboot;
+  if (const FamilyCommands* family = commands_for(*record, machine)) {
+    for (const std::string_view command : family->commands) {
+      if (command.find(packages_placeholder) != std::string_view::npos) {
+        add_driver_command(command, action, machine, language, words, out);
+        continue;
+      }
+      std::string filled = fill_placeholders(command, words);
+      // A command with a hole in it is worse than none.
+      if (!has_placeholder(filled)) out.commands.push_back(std::move(filled));
+    }
+  }
+  if (is_root(machine)) {
+    for (std::string& command : out.commands) command = without_sudo(std::move(command));
+  }
+  return out;
+}
+
+}  // namespace gpuvet

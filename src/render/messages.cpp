@@ -1,0 +1,217 @@
+#include "render/messages.h"
+
+#include <array>
+
+namespace gpuvet {
+namespace {
+
+struct Sentence {
+  Message id;
+  std::string_view english, chinese;
+};
+
+constexpr Sentence sentences[] = {
+    {Message::Evidence, "Evidence", "证据"},
+    {Message::Repair, "Repair", "修复步骤"},
+    {Message::Consequences, "Consequences (they should go away with the repair)", "由此引起（修复后应随之消失）"},
+    {Message::OtherFindings, "Also found", "其他发现"},
+    {Message::NotSeen, "Could not be checked", "未能检查"},
+    {Message::Facts, "All facts", "全部事实"},
+    {Message::Source, "Source", "来源"},
+    {Message::Decides, "What this rule is sure of", "这条规则的判断依据"},
+    {Message::AppliesOn, "Applies on", "适用环境"},
+    {Message::Explains, "Explains", "可以解释"},
+    {Message::Variants, "Other cases of it", "其他情形"},
+    {Message::Chain, "Chain", "链路"},
+    {Message::RootCause, "Root cause", "根本原因"},
+    {Message::NotAskedFor, "not asked for", "不在本次检查范围内"},
+    {Message::NothingKnown, "not enough was seen", "看到的信息不足"},
+    {Message::RebootNeeded, "A reboot is needed for this to take effect.", "需要重启后才能生效。"},
+    {Message::NoRebootNeeded, "No reboot is needed.", "无需重启。"},
+    {Message::CannotBeUndone, "This step cannot be undone.", "这一步无法撤销。"},
+    {Message::NoRepairKnown, "No step that would safely repair this is known.", "目前没有已知的安全修复步骤。"},
+    {Message::PackagesUnknown,
+     "The names of the driver packages for this system are not known for sure; look them up at {where}.",
+     "无法确定此系统上驱动软件包的名称，请查阅 {where}。"},
+    {Message::BackUpFirst, "Back up first:", "请先备份："},
+    {Message::VerdictHolds, "The driver stack holds, as far as it was seen (exit code 0).", "就目前所见，驱动链路完好（退出码 0）。"},
+    {Message::VerdictHoldsWarning, "The driver stack works, but see the warning above (exit code 0; 1 with --strict).",
+     "驱动链路可用，但请留意上面的警告（退出码 0；使用 --strict 时为 1）。"},
+    {Message::VerdictHoldsStrict, "The driver stack works, but there is a warning and --strict was given (exit code 1).",
+     "驱动链路可用，但存在警告，且指定了 --strict（退出码 1）。"},
+    {Message::VerdictBroken, "The driver stack is broken at: {link} (exit code 1).", "驱动链路断在：{link}（退出码 1）。"},
+    {Message::VerdictUnknown, "Not enough was seen to say whether the driver stack works (exit code 3).",
+     "看到的信息不足，无法判断驱动链路是否正常（退出码 3）。"},
+    {Message::UnknownRule, "there is no rule \"{name}\"", "没有名为“{name}”的规则"},
+    {Message::UnknownCommand, "unknown command \"{name}\"", "未知的命令“{name}”"},
+    {Message::DidYouMean, "did you mean \"{name}\"?", "您是不是想输入“{name}”？"},
+    {Message::CannotRead, "cannot read {path}: {why}", "无法读取 {path}：{why}"},
+    {Message::CannotWrite, "cannot write {path}: {why}", "无法写入 {path}：{why}"},
+    {Message::NotADirectory, "{path} is no readable directory: {why}", "{path} 不是可读的目录：{why}"},
+    {Message::BadSnapshot, "{path}: {why}", "{path}：{why}"},
+    {Message::BadEnvironment, "{path}:{line}: not of the form NAME=value", "{path}:{line}：不是 NAME=value 的形式"},
+    {Message::OutputIsLink, "{path} is a symbolic link; gpuvet does not write through links", "{path} 是符号链接；gpuvet 不会通过链接写入"},
+    {Message::OutputExists, "{path} lies inside the inspected root, which is never written to", "{path} 位于被检查的根目录之内，gpuvet 从不写入那里"},
+    {Message::MustBeOneOf, "{name} must be one of {values}", "{name} 必须是下列之一：{values}"},
+    {Message::OneInputOnly, "{a} and {b} cannot be given together", "{a} 与 {b} 不能同时使用"},
+    {Message::SnapshotWritten, "snapshot written to {path}", "快照已写入 {path}"},
+    {Message::TooLong, "larger than {limit} MiB", "大于 {limit} MiB"},
+    {Message::MissingOutput, "snapshot needs -o FILE (\"-o -\" for standard output)", "snapshot 需要 -o FILE（“-o -” 表示标准输出）"},
+    {Message::UsageHint, "gpuvet --help shows how it is used", "运行 gpuvet --help 查看用法"},
+    {Message::OutputNotRegular, "{path} is no regular file", "{path} 不是普通文件"},
+};
+
+constexpr std::string_view choose(Language language, std::string_view english, std::string_view chinese) {
+  return language == Language::Chinese ? chinese : english;
+}
+
+struct KeyText {
+  std::string_view key, english, chinese;
+};
+
+constexpr KeyText not_seen_titles[] = {
+    {"pci-bus", "the PCI bus", "PCI 总线"},
+    {"kernel-modules", "the loaded kernel modules", "已加载的内核模块"},
+    {"module-files", "the module files on disk", "磁盘上的模块文件"},
+    {"device-nodes", "the device nodes", "设备节点"},
+    {"driver-libraries", "the driver's libraries", "驱动的用户态库"},
+    {"kernel-log", "the kernel log", "内核日志"},
+    {"packages", "the installed packages", "已安装的软件包"},
+    {"environment", "the environment of the judged process", "被判断进程的环境变量"},
+    {"later-links", "toolkit, runtime libraries, framework and application", "工具包、运行时库、框架与应用程序"},
+};
+
+constexpr KeyText advices[] = {
+    {"run-as-root", "Run gpuvet as root (sudo gpuvet), then it can look there.", "请以 root 身份运行（sudo gpuvet），这样才能查看。"},
+    {"give-kernel-log", "Give it a log: sudo dmesg > kernel.log, then gpuvet --kernel-log kernel.log.",
+     "请提供日志：sudo dmesg > kernel.log，然后运行 gpuvet --kernel-log kernel.log。"},
+    {"give-environment", "Give the process' environment: gpuvet --environ FILE (a copy of /proc/PID/environ, or the output of env).",
+     "请提供进程的环境变量：gpuvet --environ FILE（/proc/PID/environ 的副本，或 env 的输出）。"},
+    {"capture-live-machine", "An image has no /proc, /sys and /dev. Run gpuvet on the machine itself, or capture them as sosreport does.",
+     "镜像中没有 /proc、/sys 和 /dev。请在机器本身上运行 gpuvet，或像 sosreport 那样把它们一起采集下来。"},
+    {"run-on-host", "Run gpuvet on the host, outside the container.", "请在容器之外的宿主机上运行 gpuvet。"},
+    {"give-whole-root", "Let --root include these folders.", "请让 --root 包含这些目录。"},
+    {"later-version", "This version judges the driver only.", "此版本只判断驱动部分。"},
+};
+
+template <std::size_t N>
+std::string_view find_text(const KeyText (&table)[N], std::string_view key, Language language) {
+  for (const KeyText& row : table) {
+    if (row.key == key) return choose(language, row.english, row.chinese);
+  }
+  return {};
+}
+
+/// What helps depends on how the machine was looked at.
+std::string_view advice_key(const NotSeen& entry, const Machine& machine) {
+  const bool denied = entry.why.find("ermission") != std::string::npos || entry.why.find("not permitted") != std::string::npos;
+  const bool root_folder = machine.source == "root";
+  if (denied) return "run-as-root";
+  if (entry.what == "environment") return "give-environment";
+  if (entry.what == "later-links") return "later-version";
+  if (entry.what == "kernel-log") return machine.os.container.is_known() ? "run-on-host" : "give-kernel-log";
+  if (!root_folder) return {};
+  const bool live_only = entry.what == "pci-bus" || entry.what == "kernel-modules" || entry.what == "device-nodes";
+  return live_only ? "capture-live-machine" : "give-whole-root";
+}
+
+}  // namespace
+
+std::string_view message(Message id, Language language) {
+  for (const Sentence& s : sentences) {
+    if (s.id == id) return choose(language, s.english, s.chinese);
+  }
+  return {};
+}
+
+std::string message(Message id, Language language, const std::map<std::string, std::string>& values) {
+  return fill_placeholders(message(id, language), values);
+}
+
+std::string_view layer_title(Layer layer, Language language) {
+  switch (layer) {
+    case Layer::Hardware: return choose(language, "GPU on the bus", "总线上的 GPU");
+    case Layer::KernelModule: return choose(language, "Kernel driver", "内核驱动");
+    case Layer::DeviceNode: return choose(language, "Device nodes", "设备节点");
+    case Layer::UserDriver: return choose(language, "User-mode driver", "用户态驱动");
+    case Layer::Toolkit: return choose(language, "CUDA toolkit", "CUDA 工具包");
+    case Layer::RuntimeLibrary: return choose(language, "Runtime libraries", "运行时库");
+    case Layer::Framework: return choose(language, "Framework", "框架");
+    case Layer::Application: return choose(language, "Application", "应用程序");
+    case Layer::Container: return choose(language, "Container", "容器");
+    case Layer::Wsl: return "WSL";
+  }
+  return {};
+}
+
+std::string_view severity_title(Severity severity, Language language) {
+  switch (severity) {
+    case Severity::Note: return choose(language, "note", "提示");
+    case Severity::Warning: return choose(language, "warning", "警告");
+    case Severity::Error: return choose(language, "error", "错误");
+  }
+  return {};
+}
+
+std::string_view world_title(World world, Language language) {
+  switch (world) {
+    case World::BareMetal: return choose(language, "bare metal", "物理机");
+    case World::Vm: return choose(language, "virtual machine", "虚拟机");
+    case World::Container: return choose(language, "container", "容器");
+    case World::Wsl2: return "WSL 2";
+    case World::Wsl1: return "WSL 1";
+    case World::Jetson: return "Jetson";
+  }
+  return {};
+}
+
+std::string_view state_title(LinkState state, Language language) {
+  switch (state) {
+    case LinkState::Ok: return choose(language, "ok", "正常");
+    case LinkState::Warning: return choose(language, "warning", "警告");
+    case LinkState::Broken: return choose(language, "broken", "断开");
+    case LinkState::Unknown: return choose(language, "unknown", "未知");
+    case LinkState::NotNeeded: return choose(language, "not needed", "不需要");
+  }
+  return {};
+}
+
+std::string not_seen_title(std::string_view what, Language language) {
+  const std::string_view known = find_text(not_seen_titles, what, language);
+  return known.empty() ? printable(what) : std::string(known);
+}
+
+std::string not_seen_advice(const NotSeen& entry, const Machine& machine, Language language) {
+  return std::string(find_text(advices, advice_key(entry, machine), language));
+}
+
+std::string fill_placeholders(std::string_view text, const std::map<std::string, std::string>& values) {
+  std::string out;
+  while (true) {
+    const std::size_t open = text.find('{');
+    out.append(text.substr(0, open));
+    if (open == std::string_view::npos) return out;
+    text.remove_prefix(open);
+    const std::size_t close = text.find('}');
+    const auto found = close == std::string_view::npos ? values.end() : values.find(std::string(text.substr(1, close - 1)));
+    if (found == values.end()) {
+      out += '{';
+      text.remove_prefix(1);
+    } else {
+      out += found->second;
+      text.remove_prefix(close + 1);
+    }
+  }
+}
+
+bool has_placeholder(std::string_view text) {
+  for (std::size_t open = text.find('{'); open != std::string_view::npos; open = text.find('{', open + 1)) {
+    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789", open + 1);
+    // "${NAME}" and "awk '{print}'" are the shell's own.
+    const bool shell = open > 0 && text[open - 1] == '$';
+    if (!shell && end != std::string_view::npos && end > open + 1 && text[end] == '}') return true;
+  }
+  return false;
+}
+
+}  // namespace gpuvet

@@ -1,0 +1,44 @@
+#pragma once
+// gpuvet's own sentences, in both languages. Texts of rules and repairs are in data/.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "render/render.h"
+
+namespace gpuvet {
+
+enum class Message : std::uint8_t {
+  // headings
+  Evidence, Repair, Consequences, OtherFindings, NotSeen, Facts, Source, Decides, AppliesOn, Explains, Variants, Chain, RootCause,
+  // the chain
+  NotAskedFor, NothingKnown,
+  // repair
+  RebootNeeded, NoRebootNeeded, CannotBeUndone, NoRepairKnown, PackagesUnknown, BackUpFirst,
+  // verdicts
+  VerdictHolds, VerdictHoldsWarning, VerdictHoldsStrict, VerdictBroken, VerdictUnknown,
+  // command line
+  UnknownRule, UnknownCommand, DidYouMean, CannotRead, CannotWrite, NotADirectory, BadSnapshot, BadEnvironment, OutputIsLink,
+  OutputExists, MustBeOneOf, OneInputOnly, SnapshotWritten, TooLong, MissingOutput, UsageHint, OutputNotRegular,
+};
+
+std::string_view message(Message id, Language language);
+/// message() with {placeholders} filled.
+std::string message(Message id, Language language, const std::map<std::string, std::string>& values);
+
+/// "GPU on the bus", "kernel driver", …
+std::string_view layer_title(Layer layer, Language language);
+std::string_view severity_title(Severity severity, Language language);
+std::string_view world_title(World world, Language language);
+std::string_view state_title(LinkState state, Language language);
+/// What could not be seen ("kernel-log" → "the kernel log") and how to let gpuvet see it. `why` may shape the advice.
+std::string not_seen_title(std::string_view what, Language language);
+std::string not_seen_advice(const gpuvet::NotSeen& entry, const Machine& machine, Language language);
+
+/// Replaces {name} by values[name]; unknown placeholders stay.
+std::string fill_placeholders(std::string_view text, const std::map<std::string, std::string>& values);
+bool has_placeholder(std::string_view text);
+
+}  // namespace gpuvet

@@ -1,0 +1,100 @@
+#include "render/report.h"
+
+#include <algorithm>
+
+#include "render/messages.h"
+#include "rules/rule.h"
+
+namespace gpuvet {
+namespace {
+
+const RuleText* text_of_variant(const RuleRecord& record, std::string_view variant) {
+  const RuleText* main_text = record.texts.empty() ? nullptr : &record.texts.front();
+  for (const RuleText& text : record.texts) {
+    if (text.variant == variant) return &text;
+  }
+  return main_text;
+}
+
+std::map<std::string, std::string> printable_values(const std::map<std::string, std::string>& values) {
+  std::map<std::string, std::string> out;
+  for (const auto& [name, value] : values) out.emplace(name, printable(value));
+  return out;
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+}  // namespace
+
+FindingText finding_text(const Finding& finding, Language language) {
+  const RuleRecord* record = find_rule_record(finding.kind);
+  const RuleText* text = record == nullptr ? nullptr : text_of_variant(*record, finding.variant);
+  if (text == nullptr) return {printable(finding.kind), ""};
+  const auto values = printable_values(finding.parameters);
+  const bool chinese = language == Language::Chinese;
+  return {fill_placeholders(chinese ? text->title_zh : text->title_en, values),
+          fill_placeholders(chinese ? text->explanation_zh : text->explanation_en, values)};
+}
+
+Report make_report(const Diagnosis& diagnosis) {
+  Report report;
+  for (const Finding& f : diagnosis.findings) {
+    if (report.root == nullptr && !diagnosis.root_cause.empty() && f.kind == diagnosis.root_cause) report.root = &f;
+    if (f.kind == "driver-healthy") report.healthy = &f;
+  }
+  for (const Finding& f : diagnosis.findings) {
+    if (&f == report.root || &f == report.healthy) continue;
+    const bool follows = report.root != nullptr && contains(report.root->explains, f.kind);
+    (follows ? report.consequences : report.others).push_back(&f);
+  }
+  return report;
+}
+
+std::string link_text(const ChainLink& link, const Diagnosis& diagnosis, Language language) {
+  const bool wrong = link.state == LinkState::Broken || link.state == LinkState::Warning;
+  if (wrong) {
+    // The root cause's own title when it sits here, else the first finding of the link that is as bad as its state.
+    const Severity at_least = link.state == LinkState::Broken ? Severity::Error : Severity::Warning;
+    const Finding* shown = nullptr;
+    for (const Finding& f : diagnosis.findings) {
+      if (f.layer != link.layer || f.severity < at_least) continue;
+      if (shown == nullptr || f.kind == diagnosis.root_cause) shown = &f;
+    }
+    if (shown != nullptr) return finding_text(*shown, language).title;
+  }
+  if (!link.detail.empty()) return printable(link.detail);
+  if (link.state == LinkState::Unknown) return std::string(message(Message::NothingKnown, language));
+  if (link.state == LinkState::NotNeeded) return std::string(message(Message::NotAskedFor, language));
+  return {};
+}
+
+std::string verdict_sentence(const Diagnosis& diagnosis, bool strict, Language language) {
+  if (diagnosis.verdict == Verdict::Unknown) return std::string(message(Message::VerdictUnknown, language));
+  if (diagnosis.verdict == Verdict::Holds) {
+    const bool warned = !diagnosis.root_cause.empty();
+    const Message id = !warned ? Message::VerdictHolds : strict ? Message::VerdictHoldsStrict : Message::VerdictHoldsWarning;
+    return std::string(message(id, language));
+  }
+  const Report report = make_report(diagnosis);
+  const Layer layer = report.root != nullptr ? report.root->layer : Layer::Hardware;
+  return message(Message::VerdictBroken, language, {{"link", std::string(layer_title(layer, language))}});
+}
+
+std::string origin_place(const Origin& origin) {
+  std::string out = printable(origin.source);
+  if (origin.line != 0) out += ":" + std::to_string(origin.line);
+  return out;
+}
+
+int exit_code(const Diagnosis& diagnosis, bool strict) {
+  switch (diagnosis.verdict) {
+    case Verdict::Broken: return 1;
+    case Verdict::Unknown: return 3;
+    case Verdict::Holds: return strict && !diagnosis.root_cause.empty() ? 1 : 0;
+  }
+  return 2;
+}
+
+}  // namespace gpuvet

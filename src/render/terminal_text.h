@@ -1,0 +1,26 @@
+#pragma once
+// Text on a terminal: widths, wrapping, colours, and what has to be escaped. display_width() and printable() are in render.h.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuvet {
+
+enum class Style : std::uint8_t { Plain, Bold, Dim, Good, Bad, Warning, Command };
+
+/// `text` in a style, when colours are wanted.
+std::string styled(std::string_view text, Style style, bool color);
+
+/// Lines of at most `width` columns. Breaks at blanks and between East Asian characters, never before closing punctuation; a
+/// word wider than a line stays whole. New lines in the text are kept. The lines have no indent.
+std::vector<std::string> wrap(std::string_view text, int width);
+
+/// wrap() with `first` before the first line and `rest` before the others; ends with a new line.
+std::string paragraph(std::string_view text, std::string_view first, std::string_view rest, int width);
+
+/// Cut to `width` columns, with "…" at the end when something was cut.
+std::string shorten(std::string_view text, int width);
+
+}  // namespace gpuvet
