@@ -67,6 +67,11 @@ Origin origin_of(std::string_view source, std::string_view quote, std::uint32_t 
   return origin;
 }
 
+std::vector<DirectoryEntry> entries_of(System& system, std::string_view path, std::size_t limit) {
+  auto entries = system.list(path, limit);
+  return entries ? std::move(*entries) : std::vector<DirectoryEntry>();
+}
+
 Fact<std::string> line_fact(System& system, const std::string& path, bool missing_is_absent) {
   auto text = system.read_line(path);
   if (text) return Fact<std::string>::known(*text, origin_of(path, *text));
