@@ -7,9 +7,12 @@
 namespace gpuvet {
 namespace {
 
-// Meanings: data/facts/xid.tsv. Left out are those that a program causes (13, 31, 32, 43, 45, 68, 69) and those that only
-// report what the driver does about another one (154 recovery action).
-constexpr std::array health_xids = {46, 48, 54, 61, 62, 63, 64, 74, 79, 92, 94, 95, 109, 110, 119, 120, 140, 143, 144, 145, 149, 150, 155, 156, 158};
+// Codes that speak of memory, link, bus or firmware processor of the GPU itself and have a rule (data/facts/xid.tsv). Left out
+// are those that a program causes (13, 31, 43, 45), counters (92), and what only reports a reaction (154 recovery action).
+constexpr std::array health_xids = {48, 63, 64, 74, 79, 94, 95, 119, 120, 140, 144, 145, 146, 147, 148, 149, 150};
+
+// An error an hour later is a story of its own.
+constexpr double aftermath_seconds = 600;
 
 bool is_health_xid(std::int64_t code) { return std::ranges::find(health_xids, code) != health_xids.end(); }
 
@@ -63,8 +66,12 @@ std::vector<const LogEvent*> leading_xids(const Machine& machine) {
   std::vector<const LogEvent*> leading;
   for (const auto* event : current_events(machine, "xid")) {
     if (!is_health_xid(event->code)) continue;
-    const auto same_gpu = [&](const LogEvent* earlier) { return without_function(earlier->pci) == without_function(event->pci); };
-    if (std::ranges::none_of(leading, same_gpu)) leading.push_back(event);
+    const auto aftermath_of = [&](const LogEvent* earlier) {
+      const bool timed = earlier->seconds >= 0 && event->seconds >= 0;
+      return without_function(earlier->pci) == without_function(event->pci) &&
+             (!timed || event->seconds - earlier->seconds <= aftermath_seconds);
+    };
+    if (std::ranges::none_of(leading, aftermath_of)) leading.push_back(event);
   }
   return leading;
 }

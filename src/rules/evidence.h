@@ -28,7 +28,8 @@ std::vector<const LogEvent*> current_xids(const Machine& machine, std::span<cons
 std::vector<const LogEvent*> current_xids(const Machine& machine, std::initializer_list<int> codes);
 
 /// For every GPU its first Xid of this boot that speaks of the GPU itself, not of a program (48, 63, 64, 74, 79, 94, 95,
-/// 119, 120, 140, 145, 149 …): later ones are mostly its aftermath. In the order of the log.
+/// 119, 120, 140, 144 … 150), in the order of the log. Those of the next ten minutes on the same GPU are its aftermath and
+/// left out; later ones count anew.
 std::vector<const LogEvent*> leading_xids(const Machine& machine);
 
 /// Does an event's `pci` ("0000:01:00", "0000:01:00.0") name the device at this address? Empty names nothing.
