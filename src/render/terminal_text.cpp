@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "model/utf8.h"
 #include "render/render.h"
@@ -162,6 +163,28 @@ std::string paragraph(std::string_view text, std::string_view first, std::string
     while (out.ends_with(' ')) out.pop_back();
     out += '\n';
     is_first = false;
+  }
+  return out;
+}
+
+std::string ascii_only(std::string_view text) {
+  static constexpr std::array<std::pair<char32_t, std::string_view>, 14> forms{{{U'…', "..."}, {U'–', "-"}, {U'—', "-"}, {U'→', "->"}, {U'“', "\""},
+                                                                                {U'”', "\""}, {U'‘', "'"}, {U'’', "'"}, {U'≥', ">="}, {U'≤', "<="},
+                                                                                {U'×', "x"}, {U'✓', "+"}, {U'✗', "x"}, {U'·', "-"}}};
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const Utf8Char c = utf8_at(text, i);
+    const auto* form = std::find_if(forms.begin(), forms.end(), [&](const auto& f) { return f.first == c.code; });
+    if (c.code < 0x80) {
+      out += text[i];
+    } else if (form != forms.end()) {
+      out += form->second;
+    } else {
+      char buffer[16];
+      const auto end = std::to_chars(buffer, buffer + sizeof buffer, static_cast<std::uint32_t>(c.code), 16);
+      out.append("\\u{").append(buffer, end.ptr).append("}");
+    }
+    i += c.length;
   }
   return out;
 }

@@ -20,6 +20,9 @@ std::vector<std::string> wrap(std::string_view text, int width);
 /// wrap() with `first` before the first line and `rest` before the others; ends with a new line.
 std::string paragraph(std::string_view text, std::string_view first, std::string_view rest, int width);
 
+/// Without characters beyond ASCII: punctuation by its ASCII form, the rest as \\u{…}.
+std::string ascii_only(std::string_view text);
+
 /// Cut to `width` columns, with "…" at the end when something was cut.
 std::string shorten(std::string_view text, int width);
 

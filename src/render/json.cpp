@@ -1,0 +1,149 @@
+// The JSON document of `check`: docs/json.md describes it, tests/unit/render/json_test.cpp holds it to that.
+
+#include "model/json.h"
+
+#include "model/json_writer.h"
+#include "model/redact.h"
+#include "render/messages.h"
+#include "render/render.h"
+#include "render/report.h"
+
+namespace gpuvet {
+namespace {
+
+constexpr std::string_view document_schema = "gpuvet.check/1";
+
+void write_strings(JsonWriter& w, std::string_view key, const std::vector<std::string>& list) {
+  w.key(key);
+  w.begin_array();
+  for (const std::string& item : list) w.string(item);
+  w.end_array();
+}
+
+void write_evidence(JsonWriter& w, const std::vector<Origin>& evidence) {
+  w.key("evidence");
+  w.begin_array();
+  for (const Origin& origin : evidence) {
+    w.begin_object();
+    w.field("origin", origin.source);
+    w.key("line");
+    w.natural(origin.line);
+    w.field("text", origin.text);
+    w.end_object();
+  }
+  w.end_array();
+}
+
+/// What the step works on, when the parameters name it.
+const std::string* target_of(const Action& action) {
+  for (const char* name : {"target", "path", "file", "folder", "node", "unit", "service", "package", "module", "variable"}) {
+    if (const auto found = action.parameters.find(name); found != action.parameters.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+void write_action(JsonWriter& w, const Action& action, const Machine& machine, Language language) {
+  const RenderedAction rendered = render_action(action, machine, language);
+  w.begin_object();
+  w.field("type", action.type);
+  if (const std::string* target = target_of(action)) w.field("target", *target);
+  w.key("parameters");
+  w.begin_object();
+  for (const auto& [name, value] : action.parameters) w.field(name, value);
+  w.end_object();
+  w.field("risk", rendered.risk);
+  w.field_bool("reversible", rendered.reversible);
+  w.field_bool("reboot", rendered.reboot);
+  w.field("text", rendered.text);
+  if (!rendered.backup.empty()) w.field("backup", rendered.backup);
+  write_strings(w, "commands", rendered.commands);
+  w.end_object();
+}
+
+void write_finding(JsonWriter& w, const Finding& finding, const Machine& machine, Language language) {
+  const FindingText text = finding_text(finding, language);
+  w.begin_object();
+  w.field("kind", finding.kind);
+  w.field("layer", layer_name(finding.layer));
+  w.field("severity", severity_name(finding.severity));
+  w.key("rank");
+  w.number(finding.rank);
+  w.field("title", text.title);
+  w.field("explanation", text.explanation);
+  if (!finding.variant.empty()) w.field("variant", finding.variant);
+  w.key("parameters");
+  w.begin_object();
+  for (const auto& [name, value] : finding.parameters) w.field(name, value);
+  w.end_object();
+  write_evidence(w, finding.evidence);
+  w.key("repair");
+  w.begin_array();
+  for (const Action& action : finding.repair) write_action(w, action, machine, language);
+  w.end_array();
+  write_strings(w, "explains", finding.explains);
+  w.end_object();
+}
+
+void write_root_cause(JsonWriter& w, const Diagnosis& diagnosis, Language language) {
+  w.key("root_cause");
+  const Report report = make_report(diagnosis);
+  if (report.root == nullptr) return w.null();
+  w.begin_object();
+  w.field("kind", report.root->kind);
+  w.field("layer", layer_name(report.root->layer));
+  w.field("severity", severity_name(report.root->severity));
+  w.field("title", finding_text(*report.root, language).title);
+  if (!report.root->variant.empty()) w.field("variant", report.root->variant);
+  w.end_object();
+}
+
+void write_chain(JsonWriter& w, const Diagnosis& diagnosis) {
+  w.key("chain");
+  w.begin_array();
+  for (const ChainLink& link : diagnosis.chain) {
+    w.begin_object();
+    w.field("link", layer_name(link.layer));
+    w.field("state", link_state_name(link.state));
+    w.field("detail", link.detail);
+    w.end_object();
+  }
+  w.end_array();
+}
+
+void write_not_seen(JsonWriter& w, const Diagnosis& diagnosis, const Machine& machine, Language language) {
+  w.key("not_seen");
+  w.begin_array();
+  for (const NotSeen& entry : diagnosis.not_seen) {
+    w.begin_object();
+    w.field("what", entry.what);
+    w.field("why", entry.why);
+    w.field("advice", not_seen_advice(entry, machine, language));
+    w.end_object();
+  }
+  w.end_array();
+}
+
+}  // namespace
+
+std::string render_json(const Diagnosis& diagnosis, const Machine& machine, const Knowledge&, const RenderOptions& options) {
+  JsonWriter w;
+  w.begin_object();
+  w.field("schema", document_schema);
+  w.field("verdict", verdict_name(diagnosis.verdict));
+  w.key("exit_code");
+  w.integer(exit_code(diagnosis, options.strict));
+  if (!diagnosis.purpose.empty()) w.field("purpose", diagnosis.purpose);
+  write_root_cause(w, diagnosis, options.language);
+  w.key("findings");
+  w.begin_array();
+  for (const Finding& finding : diagnosis.findings) write_finding(w, finding, machine, options.language);
+  w.end_array();
+  write_chain(w, diagnosis);
+  write_not_seen(w, diagnosis, machine, options.language);
+  w.key("machine");
+  w.raw(machine_to_json(options.redact && !machine.redacted ? redact(machine) : machine));
+  w.end_object();
+  return w.take() + "\n";
+}
+
+}  // namespace gpuvet
