@@ -43,6 +43,9 @@ Fact<T> not_seen_because(const SystemError& error, std::string_view path) {
   return Fact<T>::not_seen(error.message, origin_of(path));
 }
 
+/// Entries of a folder; none where it is missing or unreadable.
+std::vector<DirectoryEntry> entries_of(System& system, std::string_view path, std::size_t limit = 65536);
+
 /// The content of a one-line file. `missing_is_absent`: no such file is a fact of its own.
 Fact<std::string> line_fact(System& system, const std::string& path, bool missing_is_absent);
 Fact<std::int64_t> number_fact(System& system, const std::string& path, bool missing_is_absent);
