@@ -98,7 +98,7 @@ DriverLibrary describe(const LibraryFile& file, const std::string& soname) {
   return library;
 }
 
-/// One entry a copy, those that the loader takes first.
+/// One entry a copy, in the order of the search path, then the usual places.
 class Copies {
  public:
   void add(const LibraryFile& file) {

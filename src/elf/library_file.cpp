@@ -49,12 +49,14 @@ bool returns_constant(const ElfFile& elf, std::uint64_t address, std::uint32_t n
   }
 }
 
-/// The toolkit's libcuda answers every call with CUDA_ERROR_STUB_LIBRARY (34); a driver's cuInit never does only that. Measured
-/// on the stubs of CUDA 11.8 and 13.0.
-bool is_cuda_stub(const ElfFile& elf, const DynamicSection& dynamic) {
-  const auto init = find_symbol(elf, dynamic, "cuInit");
-  return init && returns_constant(elf, *init, 34);
+/// Does a function of the library only return this number?
+bool only_returns(const ElfFile& elf, const DynamicSection& dynamic, std::string_view function, std::uint32_t number) {
+  const auto address = find_symbol(elf, dynamic, function);
+  return address && returns_constant(elf, *address, number);
 }
+
+/// A library that needs no other, not even the C library, and carries no driver version does nothing.
+bool is_hollow(const LibraryFile& library) { return library.needed.empty() && !library.driver_version.is_known(); }
 
 /// The toolkit's libnvidia-ml carries a warning that it is a stub, or (no text) only returns DRIVER_NOT_LOADED (9). A real one
 /// has its version inside.
@@ -65,8 +67,7 @@ bool is_nvml_stub(const ElfFile& elf, const DynamicSection& dynamic) {
     const auto text = elf.read(section->offset, static_cast<std::size_t>(std::min(section->size, largest_stub)));
     if (text.find("is a stub library"sv) != std::string::npos) return true;
   }
-  const auto init = find_symbol(elf, dynamic, "nvmlInit_v2");
-  return init && returns_constant(elf, *init, 9);
+  return only_returns(elf, dynamic, "nvmlInit_v2", 9);
 }
 
 void fill_driver_facts(const ElfFile& elf, const DynamicSection& dynamic, LibraryFile& library) {
@@ -74,16 +75,14 @@ void fill_driver_facts(const ElfFile& elf, const DynamicSection& dynamic, Librar
   for (const auto symbol : driver_symbols)
     if ((symbol.starts_with("cu") ? is_cuda(soname) : is_nvml(soname)) && find_symbol(elf, dynamic, symbol))
       library.symbols.emplace_back(symbol);
-  if (is_cuda(soname) && is_cuda_stub(elf, dynamic)) {
-    library.stub = true;
-    library.driver_version = Fact<std::string>::absent();
-    return;
-  }
-  library.driver_version = find_driver_version(elf, is_cuda(soname) || is_nvml(soname));
-  if (is_nvml(soname) && !library.driver_version.is_known() && is_nvml_stub(elf, dynamic)) {
-    library.stub = true;
-    library.driver_version = Fact<std::string>::absent();
-  }
+  // The toolkit's libcuda answers every call with CUDA_ERROR_STUB_LIBRARY (34); a driver's cuInit never does only that.
+  // Measured on the stubs of CUDA 11.8 and 13.0.
+  if (is_cuda(soname) && only_returns(elf, dynamic, "cuInit", 34)) library.stub = true;
+  if (!library.stub) library.driver_version = find_driver_version(elf, is_cuda(soname) || is_nvml(soname));
+  const bool has_entry = is_cuda(soname) ? find_symbol(elf, dynamic, "cuInit").has_value() : is_nvml(soname);
+  if (has_entry && is_hollow(library)) library.stub = true;
+  if (is_nvml(soname) && !library.driver_version.is_known() && is_nvml_stub(elf, dynamic)) library.stub = true;
+  if (library.stub) library.driver_version = Fact<std::string>::absent();
 }
 
 void fill_dynamic_facts(const ElfFile& elf, const DynamicSection& dynamic, LibraryFile& library) {

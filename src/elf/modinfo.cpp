@@ -29,14 +29,16 @@ bool is_pair(std::string_view text) {
   return equals != std::string_view::npos && equals > 0 && std::ranges::all_of(text.substr(0, equals), key_character);
 }
 
-/// Bytes of whatever stood before the section may stick to its first string; a known key behind them is found again.
+/// Binary bytes of whatever stood before the section may stick to its first string: the string begins at its key then. Nothing
+/// for text that is no pair.
 std::string_view without_garbage(std::string_view text) {
-  const auto equals = text.find('=');
-  if (equals == std::string_view::npos) return {};
-  const auto head = text.substr(0, equals);
+  auto start = std::string_view::npos;
   for (const auto key : known_keys)
-    if (head.ends_with(key)) return text.substr(equals - key.size());
-  return {};
+    for (auto at = text.find(key); at != std::string_view::npos; at = text.find(key, at + 1))
+      if (text.substr(at + key.size()).starts_with('=')) start = std::min(start, at);
+  if (start == std::string_view::npos) return {};
+  const auto binary = [](char c) { return c < 0x20 || c == 0x7f; };
+  return std::ranges::any_of(text.substr(0, start), binary) ? text.substr(start) : std::string_view{};
 }
 
 /// Where the run of pairs ends that contains `from`; npos when the window ends first.

@@ -38,8 +38,14 @@ struct Search {
     if (!fits(*file)) return;
     if (!decided())
       result.file = file, result.rule = rule;
-    else if (file != result.file && (result.file == nullptr || file->real_path != result.file->real_path))
+    else if (!known(*file))
       result.shadowed.push_back(file);
+  }
+
+  /// The winner or a shadowed copy already, perhaps by another path.
+  bool known(const LibraryFile& file) const {
+    const auto same = [&](const LibraryFile* other) { return other != nullptr && other->real_path == file.real_path; };
+    return same(result.file) || std::ranges::any_of(result.shadowed, same);
   }
 
   void folder(const std::string& path, std::string_view rule) {
