@@ -41,6 +41,16 @@ std::string_view without_garbage(std::string_view text) {
   return std::ranges::any_of(text.substr(0, start), binary) ? text.substr(start) : std::string_view{};
 }
 
+/// The same for bytes that look like a part of the key: keys are lower-case words, so "Be7Iversion" is a "version".
+std::string_view without_false_letters(std::string_view pair) {
+  const auto key = pair.substr(0, pair.find('='));
+  const auto lower = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
+  if (std::ranges::all_of(key, lower)) return pair;
+  for (const auto known : known_keys)  // the longer of two that fit stands first
+    if (key.ends_with(known)) return pair.substr(key.size() - known.size());
+  return pair;
+}
+
 /// Where the run of pairs ends that contains `from`; npos when the window ends first.
 std::size_t run_end(std::string_view window, std::size_t from, bool at_end) {
   std::size_t end = from;
@@ -56,7 +66,7 @@ std::size_t run_end(std::string_view window, std::size_t from, bool at_end) {
 }
 
 /// Where the run of pairs begins that contains a pair at `from`.
-std::size_t run_begin(std::string_view window, std::size_t from) {
+std::size_t run_front(std::string_view window, std::size_t from) {
   std::size_t begin = from;
   while (begin > 0) {
     const auto last = window.find_last_not_of('\0', begin - 1);
@@ -71,6 +81,12 @@ std::size_t run_begin(std::string_view window, std::size_t from) {
     begin = start;
   }
   return begin;
+}
+
+std::size_t run_begin(std::string_view window, std::size_t from) {
+  const auto begin = run_front(window, from);
+  const auto first = ByteView{window}.c_string(begin);
+  return begin + (first.size() - without_false_letters(first).size());
 }
 
 }  // namespace

@@ -166,7 +166,7 @@ TEST(ModuleFile, FoundWhateverStandsBefore) {
   ModuleFileLimits limits;
   limits.to_the_end = 0;
   // Text of another section, with and without its NUL, and binary data that sticks to the first key.
-  for (const auto& before : {std::string("other text\0", 11), std::string("some format %s=%d\0", 18), std::string("a name=%s\0", 10), std::string("\xff\xff\xff", 3),
+  for (const auto& before : {std::string("other text\0", 11), std::string("some format %s=%d\0", 18), std::string("\0a name=%s\0", 11), std::string("\xff\xff\xff", 3),
                                    std::string(200, '\0')})
     expect_info(read(zstd(module(3000, before, std::size_t{1} << 20)), limits));
 }
