@@ -203,7 +203,7 @@ std::vector<Action> repair_of(const RuleContext& context, Story story, const Dri
         const std::string folder = library->path.substr(0, library->path.rfind('/'));
         return {make_action("remove-from-ld-library-path", {{"folder", folder}})};
       }
-      return {make_action("move-stray-library", {{"path", library->path}}), make_action("run-ldconfig")};
+      return {make_action("move-stray-library", {{"path", library->real_path.empty() ? library->path : library->real_path}}), make_action("run-ldconfig")};
     case Story::AnotherBuild: return {make_action("reinstall-driver"), make_action("rebuild-initramfs"), reboot};
     case Story::Unknown: break;
   }

@@ -1,4 +1,4 @@
-// What the facts and the tables say together, once for all rules; and the list of all rules.
+// What the facts and the tables say together, once for all rules.
 
 #include "rules/driver_packages.h"
 #include "rules/rule.h"
@@ -49,13 +49,6 @@ RuleContext make_rule_context(const Machine& machine, const Knowledge& knowledge
                      .libcuda = winner(machine, "libcuda.so.1"),
                      .libnvml = winner(machine, "libnvidia-ml.so.1"),
                      .purpose = std::string(purpose)};
-}
-
-std::vector<Rule> all_rules() {
-  std::vector<Rule> rules;
-  for (auto layer : {hardware_rules(), kernel_module_rules(), device_node_rules(), user_driver_rules()})
-    rules.insert(rules.end(), layer.begin(), layer.end());
-  return rules;
 }
 
 }  // namespace gpuvet
