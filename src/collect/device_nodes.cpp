@@ -40,14 +40,19 @@ bool in_groups(const User& user, std::int64_t gid) {
   return groups && std::any_of(groups->begin(), groups->end(), [&](const UserGroup& group) { return group.gid == gid; });
 }
 
-/// As the kernel decides for reading and writing: the first class that fits counts, also when it says no.
+/// The nodes of MIG and IMEX capabilities are opened for reading only (their mode is 0400 or 0444), the others for both.
+bool is_capability(const DeviceNode& node) { return node.path.starts_with("/dev/nvidia-caps"); }
+
+/// As the kernel decides: the first class that fits counts, also when it says no.
 Fact<bool> may_open_by_mode(const DeviceNode& node, const User& user) {
   const auto* uid = user.uid.get();
-  const bool everybody = (node.mode & 0666) == 0666;
+  const std::int64_t wanted = is_capability(node) ? 04 : 06;
+  const std::int64_t for_all = wanted << 6 | wanted << 3 | wanted;
+  const bool everybody = (node.mode & for_all) == for_all;
   if (!uid && everybody) return Fact<bool>::known(true, origin_of(node.path));
   if (!uid) return Fact<bool>::not_seen("the user is not known", origin_of(node.path));
   const int shift = *uid == node.uid ? 6 : in_groups(user, node.gid) ? 3 : 0;
-  const bool allowed = *uid == 0 || ((node.mode >> shift) & 06) == 06;
+  const bool allowed = *uid == 0 || ((node.mode >> shift) & wanted) == wanted;
   return Fact<bool>::known(allowed, origin_of(node.path));
 }
 
@@ -57,7 +62,7 @@ void judge_access(System& system, const User& user, DeviceNode& node) {
     return;
   }
   node.user_may_open = may_open_by_mode(node, user);
-  if (!system.is_live()) return;
+  if (!system.is_live() || is_capability(node)) return;
   const auto identity = system.identity();
   if (!identity || !user.uid.is(identity->uid)) return;  // another user's environment is judged: only the mode can tell
   const auto answer = system.may_open(node.path);
