@@ -33,6 +33,7 @@ struct Log {
   std::vector<std::string> sources;
   bool truncated = false;
   bool has_kernel_lines = false;
+  bool has_text = false;
   bool this_boot = false;  ///< some of it is of the running boot, as far as clocks tell
 };
 
@@ -47,6 +48,7 @@ Log parse(const std::string& name, std::string_view text, bool truncated, const 
   log.events = parser.finish();
   log.has_kernel_lines = parser.has_kernel_lines();
   log.sources = {name};
+  log.has_text = !trimmed(text).empty();
   log.truncated = truncated;
   log.this_boot = std::any_of(log.events.begin(), log.events.end(), [](const LogEvent& event) { return event.boot == 0; });
   return log;
@@ -67,8 +69,16 @@ std::string rotated_before(System& system, const std::string& path) {
   return newest;
 }
 
+/// The end of a log; only as much memory is asked for as the file has.
+Result<System::Tail> log_tail(System& system, const std::string& path, std::size_t limit) {
+  const auto status = system.status(path);
+  if (!status) return tl::unexpected(status.error());
+  const std::size_t needed = status->size > 0 && status->size < limit ? static_cast<std::size_t>(status->size) : limit;
+  return system.read_tail(path, needed);
+}
+
 std::optional<Log> read_kernel_file(System& system, const std::string& path, std::int64_t boot, std::string& error) {
-  auto tail = system.read_tail(path, kernel_tail);
+  auto tail = log_tail(system, path, kernel_tail);
   if (!tail) {
     if (tail.error().code != ErrorCode::NotFound && error.empty()) error = tail.error().message;
     return std::nullopt;
@@ -81,7 +91,7 @@ std::optional<Log> read_kernel_file(System& system, const std::string& path, std
   if (start.has_boot_start()) return log;
   // Rotated since the boot: the boot's first lines are in the file before.
   const std::string before = rotated_before(system, path);
-  const auto older = before.empty() ? Result<System::Tail>(tl::unexpected(SystemError{})) : system.read_tail(before, kernel_tail);
+  const auto older = before.empty() ? Result<System::Tail>(tl::unexpected(SystemError{})) : log_tail(system, before, kernel_tail);
   if (!older) return log;
   KernelLogParser both({boot, false, false});
   both.feed(before, older->text, !older->truncated);
@@ -142,7 +152,7 @@ std::optional<Log> read_live(System& system, std::int64_t boot, std::string& err
 void add_program_lines(System& system, std::int64_t boot, Log& log) {
   for (const char* path : program_files) {
     if (std::find(log.sources.begin(), log.sources.end(), path) != log.sources.end()) continue;
-    const auto tail = system.read_tail(path, program_tail);
+    const auto tail = log_tail(system, path, program_tail);
     if (!tail || tail->text.empty()) continue;
     Log more = parse(path, tail->text, tail->truncated, {boot, false, true});
     if (more.events.empty()) continue;
@@ -197,7 +207,7 @@ void collect_kernel_log(System& system, const CollectOptions& options, Machine& 
     if (log->sources.empty()) log.reset();
   }
   KernelLog& out = machine.kernel_log;
-  if (!log || (!log->has_kernel_lines && log->events.empty() && !options.has_kernel_log)) {
+  if (!log || (!log->has_text && log->events.empty() && !options.has_kernel_log)) {
     out.events = Fact<std::vector<LogEvent>>::not_seen(nothing_seen(system, error), {"kernel log", 0, {}});
     return;
   }
