@@ -60,7 +60,8 @@ std::optional<Finding> judge_node_permissions(const RuleContext& context) {
   const auto& node = *refused.front();
   Finding finding;
   finding.parameters["node"] = node.path;
-  finding.parameters["user"] = machine.user.name.value_or("$USER");
+  const std::string uid = machine.user.uid.is_known() ? "uid " + std::to_string(*machine.user.uid.get()) : "this user";
+  finding.parameters["user"] = machine.user.name.value_or(uid);
   finding.parameters["group"] = group_of(machine, node.gid);
   for (const auto* one : std::span(refused).first(std::min<std::size_t>(refused.size(), 4))) finding.evidence.push_back(quote(*one));
   if (machine.user.uid.is_known())
@@ -75,9 +76,11 @@ std::optional<Finding> judge_node_permissions(const RuleContext& context) {
     return finding;
   }
   if (option || parameter_restricts(machine)) finding.variant = "module-parameter";
-  if (group_may) finding.repair.push_back(make_action("add-user-to-group-of-node", {{"user", finding.parameters["user"]}, {"node", node.path}}));
-  if (option) finding.repair.push_back(make_action("remove-device-file-option", {{"path", option->origin.source}}));
-  else if (!group_may || finding.variant.empty()) finding.repair.push_back(make_action("set-device-file-mode"));
+  if (group_may) finding.repair.push_back(make_action("add-user-to-group-of-node", {{"user", machine.user.name.value_or("$USER")}, {"node", node.path}}));
+  const bool change_mode = option != nullptr || !group_may || finding.variant.empty();
+  if (option) finding.repair.push_back(make_action("remove-modprobe-line", {{"file", option->origin.source}, {"line", option->origin.text}}));
+  else if (change_mode) finding.repair.push_back(make_action("set-device-file-mode"));
+  if (change_mode) finding.repair.push_back(make_action("reboot"));
   return finding;
 }
 

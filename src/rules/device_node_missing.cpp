@@ -90,7 +90,7 @@ std::optional<Finding> judge_nodes_missing(const RuleContext& context) {
   }
   finding.evidence.push_back(quote_helper(machine));
   finding.repair.push_back(make_action("create-device-nodes"));
-  finding.repair.push_back(make_action("install-nvidia-modprobe"));
+  finding.repair.push_back(make_action(machine.device_nodes.nvidia_modprobe.is_known() ? "make-nvidia-modprobe-setuid" : "install-nvidia-modprobe"));
   return finding;
 }
 

@@ -67,7 +67,7 @@ std::optional<Finding> judge_fell_off_bus(const RuleContext& context) {
                                                                                   : "-";
   quote_events(finding.evidence, events);
   if (silent) finding.evidence.push_back(quote(*silent->device, "config", "ff ff ff ff"));
-  finding.repair.push_back(make_action("power-cycle-machine"));
+  finding.repair.push_back(make_action("power-cycle"));
   finding.repair.push_back(make_action("check-gpu-power-and-seating"));
   return finding;
 }
@@ -274,6 +274,13 @@ std::vector<const PciDevice*> redirected_ports(const RuleContext& context) {
   return ports;
 }
 
+std::string addresses_of(const std::vector<const PciDevice*>& devices) {
+  std::vector<std::string> addresses;
+  for (const auto* device : devices)
+    if (std::ranges::find(addresses, device->address) == addresses.end()) addresses.push_back(device->address);
+  return join(addresses, " ");
+}
+
 /// The IOMMU refused an access of a GPU: "AMD-Vi: Event logged [IO_PAGE_FAULT device=01:00.0 …", "DMAR: [DMA Read] Request device [01:00.0] fault addr …".
 std::vector<const LogEvent*> iommu_faults(const RuleContext& context) {
   std::vector<const LogEvent*> faults;
@@ -309,6 +316,7 @@ std::optional<Finding> judge_acs_iommu(const RuleContext& context) {
       finding.evidence.push_back(quote(*gpu.device, "iommu_group/type", *gpu.device->iommu_domain.get()));
   quote_events(finding.evidence, faults, 3);
   finding.repair.push_back(make_action("disable-acs"));
+  if (!ports.empty()) finding.repair.push_back(make_action("disable-acs-on-ports", {{"ports", addresses_of(ports)}}));
   finding.repair.push_back(make_action("add-kernel-parameter", {{"parameter", "iommu=pt"}}));
   return finding;
 }

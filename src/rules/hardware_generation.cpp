@@ -188,7 +188,7 @@ std::optional<Finding> judge_gpu_needs_newer_driver(const RuleContext& context) 
   if (refusal) finding.evidence.push_back(quote(*refusal));
   if (const auto branch = recommended_branch(context); branch > judged_driver(context)->branch)
     finding.repair.push_back(install_branch(branch, recommended_flavor(context)));
-  else finding.repair.push_back(make_action("install-newest-driver"));
+  else finding.repair.push_back(make_action("update-driver"));
   finding.repair.push_back(make_action("reboot"));
   return finding;
 }

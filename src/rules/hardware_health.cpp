@@ -63,8 +63,10 @@ std::optional<Finding> tell_memory_story(const RuleContext& context, MemoryStory
 }
 
 Action reset_gpu(const Finding& finding) {
-  const auto& address = finding.parameters.at("address");
-  return make_action("reset-gpu", {{"address", address == "-" ? "0" : address}});
+  std::string address = finding.parameters.at("address");
+  if (address == "-") address = "0";
+  else if (address.find('.') == std::string::npos) address += ".0";  // nvidia-smi wants the function too
+  return make_action("reset-gpu", {{"address", address}});
 }
 
 }  // namespace
@@ -163,7 +165,7 @@ std::optional<Finding> judge_nvlink_fabric(const RuleContext& context) {
   finding.variant = nvswitches(context.machine).empty() ? "" : "nvswitch";
   if (only_nonfatal) finding.severity = Severity::Warning;  // Xid 144–150 say themselves whether the link was lost
   finding.repair.push_back(reset_gpu(finding));
-  finding.repair.push_back(make_action(nvswitches(context.machine).empty() ? "reseat-nvlink-bridge" : "report-hardware-to-vendor"));
+  finding.repair.push_back(make_action(nvswitches(context.machine).empty() ? "reseat-nvlink-bridge" : "report-gpu-failure"));
   return finding;
 }
 

@@ -62,16 +62,17 @@ bool log_says(const RuleContext& context, std::string_view condition) {
   return first_event_with(context.machine, {condition}) != nullptr;
 }
 
-/// Conditions of data/facts/driver_defects.tsv: "log:TEXT", "arch:NAME", "kernel>=X.Y", "world:vm"; several joined by ';', all must hold.
+/// Conditions of data/facts/driver_defects.tsv: "log:TEXT", "chip:GB206", "arch:NAME", "kernel>=X.Y"; several joined by '&', all must hold.
 enum class Condition { Holds, Fails, Unknown };
 
 Condition holds(const RuleContext& context, std::string_view condition) {
   const auto tail = [&](std::string_view head) { return condition.substr(head.size()); };
   if (condition.empty()) return Condition::Holds;
   if (condition.starts_with("log:")) return log_says(context, tail("log:")) ? Condition::Holds : Condition::Fails;
-  if (condition.starts_with("arch:")) {
+  if (condition.starts_with("arch:") || condition.starts_with("chip:")) {
+    const bool chip = condition.starts_with("chip:");
     for (const auto& gpu : context.gpus)
-      if (contains_ignoring_case(gpu.identity.architecture, tail("arch:"))) return Condition::Holds;
+      if (chip ? gpu.identity.chip == tail("chip:") : contains_ignoring_case(gpu.identity.architecture, tail("arch:"))) return Condition::Holds;
     return Condition::Fails;
   }
   if (condition.starts_with("kernel>=")) {
@@ -86,7 +87,7 @@ Condition holds(const RuleContext& context, std::string_view condition) {
 /// All parts of the row's condition hold; `proved` when the log is one of them.
 bool all_hold(const RuleContext& context, std::string_view conditions, bool& proved, std::vector<Origin>& evidence) {
   while (true) {
-    const auto end = conditions.find(';');
+    const auto end = conditions.find('&');
     auto one = conditions.substr(0, end);
     while (one.starts_with(' ')) one.remove_prefix(1);
     while (one.ends_with(' ')) one.remove_suffix(1);
@@ -101,19 +102,23 @@ bool all_hold(const RuleContext& context, std::string_view conditions, bool& pro
 }
 
 Judged known_defect(const RuleContext& context, std::string_view rule) {
-  if (!context.loaded_driver) return std::nullopt;
+  // A log without /proc: the package tells the release.
+  const auto& driver = context.loaded_driver ? context.loaded_driver : context.installed_driver;
+  if (!driver) return std::nullopt;
   const std::string flavor = flavor_of(context);
   Judged weaker;
   for (const auto& defect : context.knowledge.driver_defects()) {
-    if (defect.rule != rule || *context.loaded_driver < defect.first || defect.last < *context.loaded_driver) continue;
-    if (!defect.flavor.empty() && defect.flavor != flavor) continue;
+    if (defect.rule != rule || *driver < defect.first || defect.last < *driver) continue;
     Finding finding;
     bool proved = false;
     if (!all_hold(context, defect.condition, proved, finding.evidence)) continue;
+    if (!defect.flavor.empty() && defect.flavor != flavor && !(proved && flavor.empty())) continue;
     quote_flavor(context, finding.evidence);
-    finding.parameters = {{"version", context.loaded_driver->text}, {"fixed", defect.fixed_in.empty() ? "-" : defect.fixed_in},
-                          {"defect_en", defect.defect_en}, {"defect_zh", defect.defect_zh}};
+    // The renderer takes NAME_zh for Chinese texts where there is one.
+    finding.parameters = {{"version", driver->text}, {"fixed", defect.fixed_in.empty() ? "-" : defect.fixed_in},
+                          {"defect", defect.defect_en}, {"defect_zh", defect.defect_zh}};
     finding.repair = {make_action("update-driver")};
+    if (defect.condition.find("only ready for use on Data Center GPUs") != std::string::npos) finding.repair.push_back(make_action("allow-open-module-on-geforce"));
     if (rule == "open-module-bug-old-release") finding.repair.push_back(make_action("switch-module-flavor", flavor_parameters(context, "proprietary")));
     finding.repair.push_back(make_action("reboot"));
     if (proved) return finding;
