@@ -77,14 +77,24 @@ Result<System::Tail> log_tail(System& system, const std::string& path, std::size
   return system.read_tail(path, needed);
 }
 
+/// A copy of the ring buffer has no clock of its own; when it was written says of which boot it is.
+bool is_older_than_boot(System& system, const std::string& path, std::int64_t boot) {
+  const auto status = system.status(path);
+  return status && status->modified > 0 && boot > 0 && status->modified + 120 < boot;
+}
+
 std::optional<Log> read_kernel_file(System& system, const std::string& path, std::int64_t boot, std::string& error) {
   auto tail = log_tail(system, path, kernel_tail);
   if (!tail) {
     if (tail.error().code != ErrorCode::NotFound && error.empty()) error = tail.error().message;
     return std::nullopt;
   }
-  KernelLogOptions options{boot, is_ring_buffer_copy(path), false};
+  const KernelLogOptions options{boot, is_ring_buffer_copy(path), false};
   Log log = parse(path, tail->text, tail->truncated, options);
+  if (options.one_boot && is_older_than_boot(system, path, boot)) {
+    for (LogEvent& event : log.events) --event.boot;
+    log.this_boot = false;
+  }
   if (!log.has_kernel_lines || options.one_boot || tail->truncated) return log;
   KernelLogParser start({boot, false, false});
   start.feed(path, tail->text);

@@ -35,6 +35,11 @@ Fact<std::string> sysfs_line(System& system, const std::string& path) {
   return Fact<std::string>::known(value, {path, 1, value});
 }
 
+/// Of the other drivers only their presence matters, and amdgpu alone has a hundred parameters.
+bool parameters_matter(std::string_view module) {
+  return module.starts_with("nvidia") || module.starts_with("nouveau") || module.starts_with("nova") || module.starts_with("vfio") || module == "bbswitch";
+}
+
 std::map<std::string, std::string> module_parameters(System& system, const std::string& folder) {
   std::map<std::string, std::string> out;
   const auto entries = system.list(folder + "/parameters", 512);
@@ -51,7 +56,7 @@ void add_sysfs_facts(System& system, LoadedModule& module, bool listed) {
   module.version = sysfs_line(system, folder + "/version");
   module.srcversion = sysfs_line(system, folder + "/srcversion");
   module.taint = sysfs_line(system, folder + "/taint");
-  module.parameters = module_parameters(system, folder);
+  if (parameters_matter(module.name)) module.parameters = module_parameters(system, folder);
   if (listed) return;
   // Only loadable modules have `initstate` and `refcnt`; a built-in one has at most parameters and a version.
   if (const auto state = system.read_line(folder + "/initstate")) {

@@ -175,10 +175,10 @@ bool is_kernel_folder(System& system, const std::string& folder) {
   return false;
 }
 
-/// /lib/modules, and /usr/lib/modules where it is another folder.
+/// /lib/modules, and /usr/lib/modules where it is another folder; NixOS has neither.
 std::vector<std::string> module_roots(System& system, std::string& denied) {
   std::vector<std::string> roots, real_roots;
-  for (const char* root : {"/lib/modules", "/usr/lib/modules"}) {
+  for (const char* root : {"/lib/modules", "/usr/lib/modules", "/run/booted-system/kernel-modules/lib/modules"}) {
     const auto real = system.real_path(root);
     if (!real) {
       if (real.error().code == ErrorCode::Denied) denied = real.error().message;
