@@ -23,14 +23,16 @@ bool is_folder(const DirectoryEntry& entry) { return entry.type == FileType::Dir
 
 bool has_module_file(System& system, const std::string& folder) {
   const auto entries = system.list(folder, 256);
-  return entries && std::any_of(entries->begin(), entries->end(), [](const DirectoryEntry& entry) { return entry.name.find(".ko") != std::string::npos; });
+  return entries && std::any_of(entries->begin(), entries->end(),
+                                [](const DirectoryEntry& entry) { return entry.name.find(".ko") != std::string::npos; });
 }
 
 /// Is a module of NVIDIA's in this kernel's folder, where DKMS puts it?
 bool module_on_disk(const Machine& machine, const std::string& kernel) {
   const auto* files = machine.kernel_driver.module_files.get();
   if (files == nullptr) return false;
-  return std::any_of(files->begin(), files->end(), [&](const ModuleFile& file) { return file.kernel == kernel && nvidia_module_role(file.name) == "nvidia"; });
+  return std::any_of(files->begin(), files->end(),
+                     [&](const ModuleFile& file) { return file.kernel == kernel && nvidia_module_role(file.name) == "nvidia"; });
 }
 
 void read_log(System& system, const std::string& path, DkmsModule& record) {
@@ -41,7 +43,8 @@ void read_log(System& system, const std::string& path, DkmsModule& record) {
   }
   MakeLog log = parse_make_log(path, tail->text, !tail->truncated);
   record.error_lines = std::move(log.error_lines);
-  record.error = log.error.empty() ? Fact<std::string>::absent({path, 0, {}}) : Fact<std::string>::known(log.error, record.error_lines.front());
+  record.error = log.error.empty() ? Fact<std::string>::absent({path, 0, {}})
+                                   : Fact<std::string>::known(log.error, record.error_lines.front());
 }
 
 /// One NAME/VERSION of the DKMS tree.
@@ -89,10 +92,13 @@ struct Version {
     const auto head = system.read_head(path, 4096);
     const MakeLog title = parse_make_log(path, head ? std::string_view(*head) : std::string_view());
     const bool done = std::any_of(out.begin(), out.end(), [&](const DkmsModule& other) {
-      return other.name == name && other.version == version && other.kernel == title.kernel && (other.state == "built" || other.state == "installed");
+      return other.name == name && other.version == version && other.kernel == title.kernel &&
+             (other.state == "built" || other.state == "installed");
     });
     if (done) return;
-    std::erase_if(out, [&](const DkmsModule& other) { return other.name == name && other.version == version && other.kernel == title.kernel; });
+    std::erase_if(out, [&](const DkmsModule& other) {
+      return other.name == name && other.version == version && other.kernel == title.kernel;
+    });
     DkmsModule module = record(title.kernel, title.architecture, "failed");
     read_log(system, path, module);
     out.push_back(std::move(module));
@@ -127,7 +133,9 @@ void collect_tree(System& system, const Machine& machine, Records& out) {
     const auto versions = system.list("/var/lib/dkms/" + name.name, 256);
     if (!versions) continue;
     for (const auto& version : *versions) {
-      if (!is_folder(version) || version.name.starts_with("kernel-") || version.name == "original_module" || out.size() >= max_records) continue;
+      if (!is_folder(version) || version.name.starts_with("kernel-") || version.name == "original_module" ||
+          out.size() >= max_records)
+        continue;
       Version{system, machine, name.name, version.name, out}.collect();
     }
   }
@@ -149,7 +157,8 @@ void collect_akmods(System& system, const Machine& machine, Records& out) {
       DkmsModule module;
       module.name = "akmod-nvidia";
       module.version = printable(std::string_view(log.name).substr(0, log.name.substr(0, at).rfind('-')), 64);
-      module.kernel = printable(std::string_view(log.name).substr(at + mark.size(), log.name.size() - at - mark.size() - suffix.size()), 128);
+      module.kernel =
+          printable(std::string_view(log.name).substr(at + mark.size(), log.name.size() - at - mark.size() - suffix.size()), 128);
       const std::size_t dot = module.kernel.rfind('.');
       module.architecture = dot == std::string::npos ? std::string() : module.kernel.substr(dot + 1);
       if (module_on_disk(machine, module.kernel)) continue;  // a later build went well
@@ -165,14 +174,18 @@ void collect_sources(System& system, Machine& machine) {
   const Origin origin{"/usr/src", 0, {}};
   const auto entries = system.list("/usr/src", 4096);
   if (!entries) {
-    fact = entries.error().code == ErrorCode::NotFound ? Fact<std::vector<std::string>>::absent(origin) : Fact<std::vector<std::string>>::not_seen(entries.error().message, origin);
+    fact = entries.error().code == ErrorCode::NotFound
+               ? Fact<std::vector<std::string>>::absent(origin)
+               : Fact<std::vector<std::string>>::not_seen(entries.error().message, origin);
     return;
   }
   std::vector<std::string> found;
   for (const auto& entry : *entries) {
     const std::size_t dash = entry.name.rfind('-');
-    const bool version = dash != std::string::npos && dash + 1 < entry.name.size() && entry.name[dash + 1] >= '0' && entry.name[dash + 1] <= '9';
-    if (version && is_folder(entry) && nvidia_module_role(entry.name.substr(0, dash)) == "nvidia") found.push_back("/usr/src/" + printable(entry.name, 128));
+    const bool version =
+        dash != std::string::npos && dash + 1 < entry.name.size() && entry.name[dash + 1] >= '0' && entry.name[dash + 1] <= '9';
+    if (version && is_folder(entry) && nvidia_module_role(entry.name.substr(0, dash)) == "nvidia")
+      found.push_back("/usr/src/" + printable(entry.name, 128));
   }
   fact = Fact<std::vector<std::string>>::known(std::move(found), origin);
 }
@@ -187,9 +200,12 @@ void collect_dkms(System& system, Machine& machine) {
   auto& fact = machine.kernel_driver.dkms;
   const Origin origin{"/var/lib/dkms", 0, {}};
   const auto tree = system.list("/var/lib/dkms", 1);
-  if (!records.empty() || tree) fact = Fact<Records>::known(std::move(records), origin);
-  else if (tree.error().code == ErrorCode::NotFound) fact = Fact<Records>::absent(origin);
-  else fact = Fact<Records>::not_seen(tree.error().message, origin);
+  if (!records.empty() || tree)
+    fact = Fact<Records>::known(std::move(records), origin);
+  else if (tree.error().code == ErrorCode::NotFound)
+    fact = Fact<Records>::absent(origin);
+  else
+    fact = Fact<Records>::not_seen(tree.error().message, origin);
 }
 
 }  // namespace gpuvet

@@ -10,9 +10,10 @@ namespace gpuvet {
 namespace {
 
 // Prefixes and names of variables that change what the GPU stack does, or that say in which world the process lives.
+// "TF_" alone would take Terraform's variables too, which hold secrets.
 constexpr std::array kept_prefixes = {
     "CUDA_", "CUDNN_", "CUBLAS", "CUFFT_", "CUSPARSE", "CUTENSOR", "NVIDIA_", "NVCC_", "NVRTC_", "NVSHMEM_", "NCCL_", "NV_CUDA_", "NV_LIBNCCL_", "NV_CUDNN_",
-    "NVBLAS_", "NVTE_", "LD_", "CONDA_", "MAMBA_", "PYENV_", "PYTORCH_", "TORCH_", "TORCHINDUCTOR_", "TRITON_", "XLA_", "JAX_", "TF_", "UCX_", "ROCR_", "HIP_", "HSA_",
+    "NVBLAS_", "NVTE_", "LD_", "CONDA_", "MAMBA_", "PYENV_", "PYTORCH_", "TORCH_", "TORCHINDUCTOR_", "TRITON_", "XLA_", "JAX_", "TF_CPP_", "TF_CUDA", "TF_CUDNN_", "TF_ENABLE_", "TF_FORCE_", "TF_GPU_", "TF_NEED_", "TF_NUM_", "TF_USE_", "TF_XLA_", "TF_DETERMINISTIC", "UCX_", "ROCR_", "HIP_", "HSA_",
     "LC_", "WSL", "__NV_", "__GLX_", "__GL_", "DRI_PRIME", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "SLURM_GPUS", "MPS_", "GPU_DEVICE_ORDINAL", "DALI_", "TENSORRT_", "CUPY_",
     "NUMBA_", "OLLAMA_", "LLAMA_", "GGML_", "VLLM_", "MESA_", "VK_", "EGL_", "GBM_"};
 constexpr std::array kept_names = {

@@ -1,4 +1,5 @@
-// GSP firmware of the driver: /lib/firmware/nvidia/VERSION. (Folders named after a chip there are nouveau's, from linux-firmware.)
+// GSP firmware of the driver: /lib/firmware/nvidia/VERSION. (Folders named after a chip there are nouveau's, from
+// linux-firmware.)
 #include <algorithm>
 
 #include "collect/kernel_driver_parts.h"
@@ -9,11 +10,14 @@ namespace gpuvet {
 
 namespace {
 
-/// Where the kernel looks, in its order (drivers/base/firmware_loader/main.c: updates/RELEASE, updates, RELEASE, plain); "path" of firmware_class first.
+/// Where the kernel looks, in its order (drivers/base/firmware_loader/main.c: updates/RELEASE, updates, RELEASE, plain); "path"
+/// of firmware_class first.
 std::vector<std::string> firmware_roots(System& system) {
   std::vector<std::string> roots;
-  if (const auto custom = system.read_line("/sys/module/firmware_class/parameters/path"); custom && custom->starts_with('/')) roots.push_back(*custom);
-  for (const char* folder : {"/lib/firmware/updates", "/lib/firmware", "/usr/lib/firmware/updates", "/usr/lib/firmware"}) roots.emplace_back(folder);
+  if (const auto custom = system.read_line("/sys/module/firmware_class/parameters/path"); custom && custom->starts_with('/'))
+    roots.push_back(*custom);
+  for (const char* folder : {"/lib/firmware/updates", "/lib/firmware", "/usr/lib/firmware/updates", "/usr/lib/firmware"})
+    roots.emplace_back(folder);
   return roots;
 }
 
@@ -31,7 +35,8 @@ void add_folder(System& system, const std::string& folder, const std::string& ve
   if (known == out.end()) known = out.insert(out.end(), FirmwareFolder{version, {}});
   for (const auto& entry : *entries) {
     std::string name = without_compression(entry.name);
-    if (entry.type == FileType::Directory || std::find(known->files.begin(), known->files.end(), name) != known->files.end()) continue;
+    if (entry.type == FileType::Directory || std::find(known->files.begin(), known->files.end(), name) != known->files.end())
+      continue;
     if (entry.type == FileType::Link && !system.exists(folder + "/" + entry.name)) continue;
     known->files.push_back(std::move(name));
   }
@@ -58,14 +63,18 @@ void collect_firmware(System& system, Machine& machine) {
       continue;
     }
     for (const auto& entry : *entries) {
-      if (DriverVersion::parse(entry.name)) add_folder(system, root + "/nvidia/" + entry.name, printable(entry.name, 64), folders);
+      if (DriverVersion::parse(entry.name))
+        add_folder(system, root + "/nvidia/" + entry.name, printable(entry.name, 64), folders);
     }
   }
   auto& fact = machine.kernel_driver.firmware;
   const Origin origin{"/lib/firmware/nvidia", 0, {}};
-  if (denied) fact = Fact<std::vector<FirmwareFolder>>::not_seen("/lib/firmware/nvidia: permission denied", origin);
-  else if (!any_root) fact = Fact<std::vector<FirmwareFolder>>::absent(origin);
-  else fact = Fact<std::vector<FirmwareFolder>>::known(std::move(folders), origin);
+  if (denied)
+    fact = Fact<std::vector<FirmwareFolder>>::not_seen("/lib/firmware/nvidia: permission denied", origin);
+  else if (!any_root)
+    fact = Fact<std::vector<FirmwareFolder>>::absent(origin);
+  else
+    fact = Fact<std::vector<FirmwareFolder>>::known(std::move(folders), origin);
 }
 
 }  // namespace gpuvet

@@ -11,7 +11,8 @@ namespace gpuvet {
 
 namespace {
 
-constexpr std::array<const char*, 5> udev_folders = {"/etc/udev/rules.d", "/run/udev/rules.d", "/usr/local/lib/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d"};
+constexpr std::array<const char*, 5> udev_folders = {"/etc/udev/rules.d", "/run/udev/rules.d", "/usr/local/lib/udev/rules.d",
+                                                     "/usr/lib/udev/rules.d", "/lib/udev/rules.d"};
 
 std::string without_blanks(std::string_view text) {
   std::string out;
@@ -31,15 +32,18 @@ bool removes_gpu(std::string_view rule) {
   return has(text, "10de") || class_at != std::string::npos;
 }
 
-void read_rules(System& system, const std::string& folder, bool packaged, std::vector<std::string>& seen, std::vector<Origin>& out) {
+void read_rules(System& system, const std::string& folder, bool packaged, std::vector<std::string>& seen,
+                std::vector<Origin>& out) {
   const auto entries = system.list(folder, 4096);
   if (!entries) return;
   for (const auto& entry : *entries) {
     if (!entry.name.ends_with(".rules") || entry.type == FileType::Directory) continue;
-    if (std::find(seen.begin(), seen.end(), entry.name) != seen.end()) continue;  // a file of that name in a folder before hides it
+    if (std::find(seen.begin(), seen.end(), entry.name) != seen.end())
+      continue;  // a file of that name in a folder before hides it
     seen.push_back(entry.name);
     // A distribution ships a hundred rule files; the ones that switch GPUs say so in their names.
-    const bool likely = has(entry.name, "nvidia") || has(entry.name, "gpu") || has(entry.name, "remove") || has(entry.name, "prime") || has(entry.name, "-pm");
+    const bool likely = has(entry.name, "nvidia") || has(entry.name, "gpu") || has(entry.name, "remove") ||
+                        has(entry.name, "prime") || has(entry.name, "-pm");
     if (packaged && !likely) continue;
     const std::string path = folder + "/" + entry.name;
     if (const auto text = system.read_file(path, std::size_t{256} << 10)) find_gpu_remove_rules(path, *text, out);
@@ -60,7 +64,8 @@ Fact<std::string> profile(std::string value, std::string_view path, std::uint32_
   return Fact<std::string>::known(std::move(value), {std::string(path), line, printable(text)});
 }
 
-/// nvidia-prime of Ubuntu keeps its choice in /etc/prime-discrete: "on", "off", "on-demand"; SUSE's suse-prime in /etc/prime/current_type.
+/// nvidia-prime of Ubuntu keeps its choice in /etc/prime-discrete: "on", "off", "on-demand"; SUSE's suse-prime in
+/// /etc/prime/current_type.
 Fact<std::string> prime_select(System& system) {
   if (const auto line = system.read_line("/etc/prime-discrete")) {
     const std::string value = lower(trim(*line));
@@ -76,7 +81,8 @@ Fact<std::string> prime_select(System& system) {
 
 /// Files that a switching tool writes for a mode without the discrete GPU, told by their first lines.
 Fact<std::string> written_by_tool(System& system, std::vector<Origin>& signs) {
-  for (const char* path : {"/etc/modprobe.d/blacklist-nvidia.conf", "/lib/modprobe.d/blacklist-nvidia.conf", "/usr/lib/modprobe.d/blacklist-nvidia.conf"}) {
+  for (const char* path : {"/etc/modprobe.d/blacklist-nvidia.conf", "/lib/modprobe.d/blacklist-nvidia.conf",
+                           "/usr/lib/modprobe.d/blacklist-nvidia.conf"}) {
     const auto head = system.read_head(path, 4096);
     if (!head) continue;
     const std::string text = lower(*head);
@@ -125,9 +131,11 @@ Fact<std::string> system76(System& system, std::vector<Origin>& signs) {
 
 /// Switches whose state says that the card has no power now.
 void collect_power_switches(System& system, std::vector<Origin>& signs) {
-  if (const auto line = system.read_line("/proc/acpi/bbswitch"); line && has(*line, "OFF")) signs.push_back({"/proc/acpi/bbswitch", 1, printable(*line)});
+  if (const auto line = system.read_line("/proc/acpi/bbswitch"); line && has(*line, "OFF"))
+    signs.push_back({"/proc/acpi/bbswitch", 1, printable(*line)});
   // ASUS: the firmware takes the card off the bus (Documentation/ABI/testing/sysfs-platform-asus-wmi)
-  for (const char* path : {"/sys/devices/platform/asus-nb-wmi/dgpu_disable", "/sys/class/firmware-attributes/asus-armoury/attributes/dgpu_disable/current_value"}) {
+  for (const char* path : {"/sys/devices/platform/asus-nb-wmi/dgpu_disable",
+                           "/sys/class/firmware-attributes/asus-armoury/attributes/dgpu_disable/current_value"}) {
     if (const auto line = system.read_line(path); line && trim(*line) == "1") signs.push_back({path, 1, "1"});
   }
   for (const char* path : {"/etc/bumblebee/bumblebee.conf", "/etc/modprobe.d/bumblebee.conf", "/etc/modprobe.d/bbswitch.conf"}) {
@@ -147,7 +155,8 @@ void collect_optimus_manager(System& system, std::vector<Origin>& signs) {
     if (!text) continue;
     for_each_line(*text, [&](std::string_view line, std::uint32_t number) {
       const std::string squeezed = lower(without_blanks(line));
-      if (squeezed == "startup_mode=integrated" || squeezed == "integrated" || squeezed == "switching=bbswitch" || squeezed == "switching=acpi_call") {
+      if (squeezed == "startup_mode=integrated" || squeezed == "integrated" || squeezed == "switching=bbswitch" ||
+          squeezed == "switching=acpi_call") {
         signs.push_back({path, number, printable(trim(line))});
       }
       return true;
@@ -162,7 +171,8 @@ void find_gpu_remove_rules(std::string_view path, std::string_view text, std::ve
   std::uint32_t first = 0;
   const auto finish = [&] {
     const std::string_view rule = trim(joined);
-    if (!rule.empty() && rule.front() != '#' && removes_gpu(rule) && out.size() < 64) out.push_back({std::string(path), first, printable(rule)});
+    if (!rule.empty() && rule.front() != '#' && removes_gpu(rule) && out.size() < 64)
+      out.push_back({std::string(path), first, printable(rule)});
     joined.clear();
     first = 0;
   };
@@ -182,7 +192,8 @@ void collect_gpu_switch(System& system, Machine& machine) {
   std::vector<Origin>& signs = driver.gpu_switch_signs;
   collect_remove_rules(system, driver);
   // A blacklist that is there now says more than a remembered choice.
-  for (const Fact<std::string>& found : {written_by_tool(system, signs), system76(system, signs), prime_select(system), supergfx(system, signs)}) {
+  for (const Fact<std::string>& found :
+       {written_by_tool(system, signs), system76(system, signs), prime_select(system), supergfx(system, signs)}) {
     if (!driver.prime_profile.is_known()) driver.prime_profile = found;
   }
   collect_power_switches(system, signs);

@@ -11,14 +11,16 @@ namespace gpuvet {
 
 // loaded_modules.cpp: /proc/modules, /sys/module
 void collect_loaded_modules(System& system, Machine& machine);
-/// Modules that say something about the GPU stack: nvidia*, nouveau, nova*, vfio-pci, pci-stub, bbswitch, amdgpu, i915, xe, dxgkrnl.
+/// Modules that say something about the GPU stack: nvidia*, nouveau, nova*, vfio-pci, pci-stub, bbswitch, amdgpu, i915, xe,
+/// dxgkrnl.
 bool is_module_of_interest(std::string_view name_with_underscores);
 /// One line of /proc/modules; name empty when it is none.
 LoadedModule parse_proc_modules_line(std::string_view line, std::uint32_t number);
 
 // proc_driver.cpp: /proc/driver/nvidia (after the loaded modules)
 void collect_proc_driver(System& system, Machine& machine);
-/// Version in a banner of any architecture and flavor: "NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build …" → "580.95.05".
+/// Version in a banner of any architecture and flavor: "NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build …" →
+/// "580.95.05".
 std::string driver_version_in_banner(std::string_view banner);
 /// "open", "proprietary"; empty when the text is no banner.
 std::string flavor_in_banner(std::string_view banner);
@@ -30,10 +32,10 @@ void collect_module_files(System& system, const CollectOptions& options, Machine
 // dkms.cpp: /var/lib/dkms, /var/cache/akmods, /usr/src (after the module files)
 void collect_dkms(System& system, Machine& machine);
 struct MakeLog {
-  std::string kernel;              ///< of its first line; empty
+  std::string kernel;  ///< of its first line; empty
   std::string architecture;
   std::vector<Origin> error_lines;  ///< up to 8, in the log's order
-  std::string error;               ///< the one that ended the build; empty: none seen
+  std::string error;                ///< the one that ended the build; empty: none seen
 };
 MakeLog parse_make_log(std::string_view path, std::string_view text, bool line_numbers = true);
 

@@ -17,15 +17,23 @@ constexpr std::size_t program_tail = std::size_t{1} << 20;
 constexpr int journal_timeout_ms = 2500;
 
 /// Files that hold the kernel's lines, by what they are worth: a capture of the ring buffer first (sosreport), then syslog's.
-constexpr std::array<const char*, 13> kernel_files = {
-    "/sos_commands/kernel/dmesg", "/sos_commands/kernel/dmesg_-T", "/sos_commands/logs/journalctl_--no-pager_--boot",
-    "/var/log/kern.log",          "/var/log/messages",             "/var/log/syslog",
-    "/var/log/kernel",            "/var/log/kernel.log",           "/var/log/dmesg",
-    "/var/log/everything.log",    "/var/log/journalctl.log",       "/sos_commands/logs/journalctl_--no-pager",
-    "/var/log/boot.msg"};
+constexpr std::array<const char*, 13> kernel_files = {"/sos_commands/kernel/dmesg",
+                                                      "/sos_commands/kernel/dmesg_-T",
+                                                      "/sos_commands/logs/journalctl_--no-pager_--boot",
+                                                      "/var/log/kern.log",
+                                                      "/var/log/messages",
+                                                      "/var/log/syslog",
+                                                      "/var/log/kernel",
+                                                      "/var/log/kernel.log",
+                                                      "/var/log/dmesg",
+                                                      "/var/log/everything.log",
+                                                      "/var/log/journalctl.log",
+                                                      "/sos_commands/logs/journalctl_--no-pager",
+                                                      "/var/log/boot.msg"};
 
 /// Where programs around the driver log, apart from those files.
-constexpr std::array<const char*, 5> program_files = {"/var/log/syslog", "/var/log/messages", "/var/log/daemon.log", "/var/log/audit/audit.log",
+constexpr std::array<const char*, 5> program_files = {"/var/log/syslog", "/var/log/messages", "/var/log/daemon.log",
+                                                      "/var/log/audit/audit.log",
                                                       "/sos_commands/logs/journalctl_--no-pager_--boot"};
 
 struct Log {
@@ -63,7 +71,8 @@ std::string rotated_before(System& system, const std::string& path) {
   std::string newest;
   if (!entries) return newest;
   for (const auto& entry : *entries) {
-    const bool plain = entry.name.find_first_not_of("0123456789", prefix.size()) == std::string::npos && entry.name.size() > prefix.size();
+    const bool plain =
+        entry.name.find_first_not_of("0123456789", prefix.size()) == std::string::npos && entry.name.size() > prefix.size();
     if (entry.name.starts_with(prefix) && plain) newest = path.substr(0, slash + 1) + entry.name;
   }
   return newest;
@@ -135,7 +144,8 @@ std::optional<Log> read_ring_buffer(System& system, std::string& error) {
 }
 
 std::optional<Log> read_journal(System& system, std::string& error) {
-  const auto output = system.run({"journalctl", "-k", "-b", "-o", "short-monotonic", "--no-pager"}, journal_timeout_ms, kernel_tail);
+  const auto output =
+      system.run({"journalctl", "-k", "-b", "-o", "short-monotonic", "--no-pager"}, journal_timeout_ms, kernel_tail);
   if (!output) {
     if (error.empty()) error = output.error().message;
     return std::nullopt;
@@ -145,8 +155,9 @@ std::optional<Log> read_journal(System& system, std::string& error) {
 }
 
 bool starts_this_boot(const Log& log) {
-  return std::any_of(log.events.begin(), log.events.end(),
-                     [](const LogEvent& event) { return event.boot == 0 && event.kind == "boot" && event.text.starts_with("Linux version "); });
+  return std::any_of(log.events.begin(), log.events.end(), [](const LogEvent& event) {
+    return event.boot == 0 && event.kind == "boot" && event.text.starts_with("Linux version ");
+  });
 }
 
 /// Asking journald costs a process; a log file that holds the whole boot is as good.
@@ -183,8 +194,8 @@ void keep_relevant_devices(const Machine& machine, std::vector<LogEvent>& events
     if (!device.parent.empty()) known.insert(device.parent.substr(0, device.parent.find('.')));
   }
   for (const LogEvent& event : events) {
-    const bool nvidias = event.kind == "nvrm" || event.kind == "xid" || event.kind == "sxid" || event.kind == "nvidia" || event.kind == "nouveau" ||
-                         event.text.find("[10de:") != std::string::npos;
+    const bool nvidias = event.kind == "nvrm" || event.kind == "xid" || event.kind == "sxid" || event.kind == "nvidia" ||
+                         event.kind == "nouveau" || event.text.find("[10de:") != std::string::npos;
     if (nvidias && !event.pci.empty()) known.insert(event.pci);
   }
   std::erase_if(events, [&](const LogEvent& event) {

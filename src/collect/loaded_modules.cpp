@@ -30,14 +30,17 @@ std::int64_t number(std::string_view text) {
 
 Fact<std::string> sysfs_line(System& system, const std::string& path) {
   const auto text = system.read_line(path);
-  if (!text) return text.error().code == ErrorCode::NotFound ? Fact<std::string>::absent({path, 0, {}}) : Fact<std::string>::not_seen(text.error().message);
+  if (!text)
+    return text.error().code == ErrorCode::NotFound ? Fact<std::string>::absent({path, 0, {}})
+                                                    : Fact<std::string>::not_seen(text.error().message);
   std::string value = printable(*text, 256);
   return Fact<std::string>::known(value, {path, 1, value});
 }
 
 /// Of the other drivers only their presence matters, and amdgpu alone has a hundred parameters.
 bool parameters_matter(std::string_view module) {
-  return module.starts_with("nvidia") || module.starts_with("nouveau") || module.starts_with("nova") || module.starts_with("vfio") || module == "bbswitch";
+  return module.starts_with("nvidia") || module.starts_with("nouveau") || module.starts_with("nova") ||
+         module.starts_with("vfio") || module == "bbswitch";
 }
 
 std::map<std::string, std::string> module_parameters(System& system, const std::string& folder) {
@@ -46,7 +49,8 @@ std::map<std::string, std::string> module_parameters(System& system, const std::
   if (!entries) return out;
   for (const auto& entry : *entries) {
     // Some are for root only; what cannot be read is left out.
-    if (const auto value = system.read_line(folder + "/parameters/" + entry.name)) out[printable(entry.name, 64)] = printable(*value, 256);
+    if (const auto value = system.read_line(folder + "/parameters/" + entry.name))
+      out[printable(entry.name, 64)] = printable(*value, 256);
   }
   return out;
 }
@@ -74,8 +78,8 @@ void add_sysfs_facts(System& system, LoadedModule& module, bool listed) {
 
 bool is_module_of_interest(std::string_view name) {
   if (name.starts_with("nvidia") || name.starts_with("nouveau") || name.starts_with("nova")) return true;
-  static constexpr std::array<std::string_view, 12> others = {"vfio_pci", "pci_stub", "bbswitch", "amdgpu",   "radeon",   "i915",
-                                                              "xe",       "dxgkrnl",  "vfio",     "acpi_call", "nvgpu", "nvmap"};
+  static constexpr std::array<std::string_view, 12> others = {"vfio_pci", "pci_stub", "bbswitch", "amdgpu",    "radeon", "i915",
+                                                              "xe",       "dxgkrnl",  "vfio",     "acpi_call", "nvgpu",  "nvmap"};
   return std::find(others.begin(), others.end(), name) != others.end();
 }
 
@@ -112,7 +116,8 @@ void collect_loaded_modules(System& system, Machine& machine) {
   if (sysfs) {
     for (const auto& entry : *sysfs) {
       if (!is_module_of_interest(entry.name)) continue;
-      if (std::any_of(modules.begin(), modules.end(), [&](const LoadedModule& known) { return known.name == entry.name; })) continue;
+      if (std::any_of(modules.begin(), modules.end(), [&](const LoadedModule& known) { return known.name == entry.name; }))
+        continue;
       LoadedModule module;
       module.name = printable(entry.name, 64);
       module.origin = {"/sys/module/" + module.name, 0, {}};
@@ -120,7 +125,8 @@ void collect_loaded_modules(System& system, Machine& machine) {
       modules.push_back(std::move(module));
     }
   }
-  machine.kernel_driver.loaded = Fact<std::vector<LoadedModule>>::known(std::move(modules), {listed ? "/proc/modules" : "/sys/module", 0, {}});
+  machine.kernel_driver.loaded =
+      Fact<std::vector<LoadedModule>>::known(std::move(modules), {listed ? "/proc/modules" : "/sys/module", 0, {}});
 }
 
 }  // namespace gpuvet

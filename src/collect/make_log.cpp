@@ -44,17 +44,21 @@ constexpr std::array<std::string_view, 27> causes = {
 };
 
 /// Lines that only say that something before them failed.
-bool is_follow_up(std::string_view line) { return line.find(": *** [") != std::string_view::npos || line.starts_with("make: *** "); }
+bool is_follow_up(std::string_view line) {
+  return line.find(": *** [") != std::string_view::npos || line.starts_with("make: *** ");
+}
 
 bool is_cause(std::string_view line) {
   // conftest.sh compiles small programs that are meant to fail; a warning is none of our business.
   if (line.find("conftest") != std::string_view::npos || line.find("warning: ") != std::string_view::npos) return false;
   if (line.find(": *** ") != std::string_view::npos && !is_follow_up(line)) return true;  // $(error …) of a makefile
   if (line.starts_with("Error! ") || line.starts_with("ERROR: Kernel configuration is invalid")) return true;
-  return std::any_of(causes.begin(), causes.end(), [&](std::string_view cause) { return line.find(cause) != std::string_view::npos; });
+  return std::any_of(causes.begin(), causes.end(),
+                     [&](std::string_view cause) { return line.find(cause) != std::string_view::npos; });
 }
 
-/// "DKMS make.log for nvidia-550.120 for kernel 6.8.0-49-generic (x86_64)", "DKMS (dkms-3.1.0) make.log for nvidia/560.35.03 for kernel …".
+/// "DKMS make.log for nvidia-550.120 for kernel 6.8.0-49-generic (x86_64)", "DKMS (dkms-3.1.0) make.log for nvidia/560.35.03 for
+/// kernel …".
 void parse_title(std::string_view line, MakeLog& log) {
   if (!line.starts_with("DKMS") || line.find("make.log for") == std::string_view::npos) return;
   constexpr std::string_view mark = " for kernel ";
@@ -79,8 +83,10 @@ MakeLog parse_make_log(std::string_view path, std::string_view text, bool line_n
     const bool follow_up = is_follow_up(line);
     if (!follow_up && !is_cause(line)) return true;
     const Origin origin{std::string(path), line_numbers ? number : 0, printable(line)};
-    if (follow_up) last_follow_up = origin;
-    else if (log.error_lines.size() < max_error_lines) log.error_lines.push_back(origin);
+    if (follow_up)
+      last_follow_up = origin;
+    else if (log.error_lines.size() < max_error_lines)
+      log.error_lines.push_back(origin);
     return ++repeats < 10000;
   });
   if (!log.error_lines.empty()) {

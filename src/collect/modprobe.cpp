@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t max_directives = 4000;
 
 /// By priority (kmod's libkmod.c): of two files with one name only the first counts. systemd and dracut use the same order.
-constexpr std::array<const char*, 5> folders = {"/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d"};
+constexpr std::array<const char*, 5> folders = {"/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d",
+                                                "/usr/lib/modprobe.d", "/lib/modprobe.d"};
 
 bool matters(std::string_view module) {
   const std::string name = module_name_with_underscores(module);
@@ -44,7 +45,8 @@ std::string_view rest_after(std::string_view line, int count) {
 
 void parse_directive(std::string_view line, const Origin& origin, bool effective, std::vector<ModprobeDirective>& out) {
   const auto fields = words(line);
-  static constexpr std::array<std::string_view, 7> kinds = {"blacklist", "alias", "options", "install", "remove", "softdep", "weakdep"};
+  static constexpr std::array<std::string_view, 7> kinds = {"blacklist", "alias",   "options", "install",
+                                                            "remove",    "softdep", "weakdep"};
   if (fields.size() < 2 || std::find(kinds.begin(), kinds.end(), fields[0]) == kinds.end()) return;
   const std::string_view module = fields[1], value = rest_after(line, 2);
   const bool alias_or_dependency = fields[0] == "alias" || fields[0] == "softdep";
@@ -65,12 +67,14 @@ void add_option(std::string_view module, std::string_view value, const Origin& o
 
 void add_blacklists(std::string_view key, std::string_view list, const Origin& origin, std::vector<ModprobeDirective>& out) {
   for (std::string_view module : split(list, ',')) {
-    if (!module.empty() && matters(module)) out.push_back({"blacklist", module_name_with_underscores(printable(module, 64)), std::string(key), true, origin});
+    if (!module.empty() && matters(module))
+      out.push_back({"blacklist", module_name_with_underscores(printable(module, 64)), std::string(key), true, origin});
   }
 }
 
 /// Files of one folder in the order of their names.
-void read_folder(System& system, const std::string& folder, std::map<std::string, std::string>& owner, std::vector<ModprobeDirective>& out) {
+void read_folder(System& system, const std::string& folder, std::map<std::string, std::string>& owner,
+                 std::vector<ModprobeDirective>& out) {
   const auto entries = system.list(folder, 4096);
   if (!entries) return;
   for (const auto& entry : *entries) {
@@ -121,10 +125,14 @@ void parse_command_line_modules(std::string_view command_line, std::vector<Modpr
     const std::string key = module_name_with_underscores(word.substr(0, equal));
     const std::string_view value = word.substr(equal + 1);
     const Origin origin{"/proc/cmdline", 1, printable(word)};
-    if (key == "modprobe.blacklist") add_blacklists("modprobe.blacklist", value, origin, out);
-    else if (key == "rd.driver.blacklist") add_blacklists("rd.driver.blacklist", value, origin, out);
-    else if (key == "rdblacklist") add_blacklists("rdblacklist", value, origin, out);
-    else if (key == "module_blacklist") add_blacklists("module_blacklist", value, origin, out);
+    if (key == "modprobe.blacklist")
+      add_blacklists("modprobe.blacklist", value, origin, out);
+    else if (key == "rd.driver.blacklist")
+      add_blacklists("rd.driver.blacklist", value, origin, out);
+    else if (key == "rdblacklist")
+      add_blacklists("rdblacklist", value, origin, out);
+    else if (key == "module_blacklist")
+      add_blacklists("module_blacklist", value, origin, out);
     else if (const std::size_t dot = key.find('.'); dot != std::string::npos && is_module_of_interest(key.substr(0, dot))) {
       add_option(key.substr(0, dot), word.substr(dot + 1), origin, out);
     }

@@ -26,13 +26,15 @@ struct ModuleName {
 ModuleName split_module_name(std::string_view file) {
   for (std::string_view compression : {"", "xz", "zst", "gz"}) {
     const std::string suffix = compression.empty() ? ".ko" : ".ko." + std::string(compression);
-    if (file.size() > suffix.size() && file.ends_with(suffix)) return {std::string(file.substr(0, file.size() - suffix.size())), std::string(compression)};
+    if (file.size() > suffix.size() && file.ends_with(suffix))
+      return {std::string(file.substr(0, file.size() - suffix.size())), std::string(compression)};
   }
   return {};
 }
 
 bool wanted(std::string_view module) {
-  return !nvidia_module_role(module).empty() || module == "nouveau" || module == "nova" || module == "nova_core" || module == "nova-core";
+  return !nvidia_module_role(module).empty() || module == "nouveau" || module == "nova" || module == "nova_core" ||
+         module == "nova-core";
 }
 
 /// Collects the module files of one kernel.
@@ -45,8 +47,9 @@ class KernelFolder {
     // DKMS (Debian family: updates/dkms; elsewhere extra), weak-modules of RHEL and SUSE, Arch's extramodules, Fedora's akmods
     // (extra/nvidia), older runfile installers (kernel/drivers/video and misc).
     for (const char* below : {"updates", "extra", "extramodules", "weak-updates", "misc"}) walk(below, 4);
-    for (const char* below : {"kernel/drivers/video", "kernel/drivers/video/nvidia", "kernel/drivers/char/drm", "kernel/extra", "kernel/drivers/gpu/drm/nouveau",
-                              "kernel/drivers/gpu/drm/nova", "kernel/drivers/gpu/nova-core", "kernel/misc", "video"}) {
+    for (const char* below : {"kernel/drivers/video", "kernel/drivers/video/nvidia", "kernel/drivers/char/drm", "kernel/extra",
+                              "kernel/drivers/gpu/drm/nouveau", "kernel/drivers/gpu/drm/nova", "kernel/drivers/gpu/nova-core",
+                              "kernel/misc", "video"}) {
       walk(below, 0);
     }
     add_signed_ubuntu_folders();
@@ -88,9 +91,12 @@ class KernelFolder {
     if (!entries) return;
     for (const auto& entry : *entries) {
       if (++entries_ > max_entries) return;
-      const bool descend = entry.type == FileType::Directory || (entry.type == FileType::Link && entry.name.find(".ko") == std::string::npos);
-      if (!descend) add(folder, entry.name, entry.type);
-      else if (depth > 0 && entry.type == FileType::Directory) walk(below + "/" + entry.name, depth - 1);
+      const bool descend =
+          entry.type == FileType::Directory || (entry.type == FileType::Link && entry.name.find(".ko") == std::string::npos);
+      if (!descend)
+        add(folder, entry.name, entry.type);
+      else if (depth > 0 && entry.type == FileType::Directory)
+        walk(below + "/" + entry.name, depth - 1);
     }
   }
 
@@ -126,7 +132,8 @@ Fact<std::string> value_fact(const ModuleFileContent& content, std::string_view 
 }
 
 void set_contents_not_seen(ModuleFile& module, const std::string& why) {
-  for (auto* fact : {&module.version, &module.vermagic, &module.license, &module.srcversion, &module.signer}) *fact = Fact<std::string>::not_seen(why);
+  for (auto* fact : {&module.version, &module.vermagic, &module.license, &module.srcversion, &module.signer})
+    *fact = Fact<std::string>::not_seen(why);
   module.has_signature = Fact<bool>::not_seen(why);
 }
 
@@ -165,7 +172,8 @@ Fact<std::string> headers_of(System& system, const std::string& folder) {
   }
   const std::string link = folder + "/build";
   const auto target = system.read_link(link);
-  return Fact<std::string>::absent({link, 0, target ? "leads to " + printable(*target, 512) + ", which has no kernel headers" : std::string()});
+  return Fact<std::string>::absent(
+      {link, 0, target ? "leads to " + printable(*target, 512) + ", which has no kernel headers" : std::string()});
 }
 
 bool is_kernel_folder(System& system, const std::string& folder) {
@@ -191,10 +199,11 @@ std::vector<std::string> module_roots(System& system, std::string& denied) {
   return roots;
 }
 
-void collect_kernel(System& system, const std::string& root, const std::string& release, bool running, std::vector<InstalledKernel>& kernels,
-                    std::vector<ModuleFile>& files) {
+void collect_kernel(System& system, const std::string& root, const std::string& release, bool running,
+                    std::vector<InstalledKernel>& kernels, std::vector<ModuleFile>& files) {
   const std::string folder = root + "/" + release;
-  const bool known = std::any_of(kernels.begin(), kernels.end(), [&](const InstalledKernel& kernel) { return kernel.release == release; });
+  const bool known =
+      std::any_of(kernels.begin(), kernels.end(), [&](const InstalledKernel& kernel) { return kernel.release == release; });
   if (!known && is_kernel_folder(system, folder)) kernels.push_back({printable(release, 128), headers_of(system, folder)});
   KernelFolder modules(system, root, release, files);
   modules.add_usual_folders();
@@ -227,15 +236,18 @@ void collect_module_files(System& system, const CollectOptions& options, Machine
   const bool loaded = driver.version.is_known();
   for (ModuleFile& file : files) {
     const std::string why = options.everything ? std::string() : why_not_read(system, file, kernel, loaded);
-    if (why.empty()) read_contents(system, file);
-    else set_contents_not_seen(file, why);
+    if (why.empty())
+      read_contents(system, file);
+    else
+      set_contents_not_seen(file, why);
   }
   if (!denied.empty()) {
     driver.kernels = Fact<std::vector<InstalledKernel>>::not_seen(denied, origin);
     driver.module_files = Fact<std::vector<ModuleFile>>::not_seen(denied, origin);
     return;
   }
-  driver.kernels = roots.empty() ? Fact<std::vector<InstalledKernel>>::absent(origin) : Fact<std::vector<InstalledKernel>>::known(std::move(kernels), origin);
+  driver.kernels = roots.empty() ? Fact<std::vector<InstalledKernel>>::absent(origin)
+                                 : Fact<std::vector<InstalledKernel>>::known(std::move(kernels), origin);
   driver.module_files = Fact<std::vector<ModuleFile>>::known(std::move(files), origin);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "collect/lines.h"
 #include "collect/os_parts.h"
@@ -174,9 +175,11 @@ std::map<std::string, std::string> parse_os_release(std::string_view text) {
 
 std::string glibc_version_in(std::string_view libc) {
   // "GNU C Library (Ubuntu GLIBC 2.35-0ubuntu3.8) stable release version 2.35." (csu/version.c)
-  const std::size_t banner = libc.find("GNU C Library (");
-  if (banner != std::string_view::npos) {
-    const std::string_view text = libc.substr(banner, 200);
+  constexpr std::string_view mark = "GNU C Library (";
+  // memmem is many times faster than string_view::find over these megabytes.
+  const void* banner = ::memmem(libc.data(), libc.size(), mark.data(), mark.size());
+  if (banner != nullptr) {
+    const std::string_view text = libc.substr(static_cast<std::size_t>(static_cast<const char*>(banner) - libc.data()), 200);
     const std::size_t release = text.find("release version ");
     if (release != std::string_view::npos) {
       const std::string version = version_at(text.substr(release + 16));

@@ -34,8 +34,10 @@ const LoadedModule* loaded_nvidia(const KernelDriver& driver) {
 void set_from_banner(KernelDriver& driver, std::string_view line) {
   const Origin origin{at("version"), 1, printable(line)};
   driver.banner = Fact<std::string>::known(printable(line), origin);
-  if (std::string version = driver_version_in_banner(line); !version.empty()) driver.version = Fact<std::string>::known(std::move(version), origin);
-  if (std::string flavor = flavor_in_banner(line); !flavor.empty()) driver.flavor = Fact<std::string>::known(std::move(flavor), origin);
+  if (std::string version = driver_version_in_banner(line); !version.empty())
+    driver.version = Fact<std::string>::known(std::move(version), origin);
+  if (std::string flavor = flavor_in_banner(line); !flavor.empty())
+    driver.flavor = Fact<std::string>::known(std::move(flavor), origin);
 }
 
 /// No banner: /sys/module tells the version; the taint tells the flavor, because only the proprietary module sets P.
@@ -68,9 +70,12 @@ void collect_params(System& system, KernelDriver& driver) {
 void collect_registry(System& system, KernelDriver& driver) {
   const std::string path = at("registry");
   const auto text = system.read_line(path, 8192);
-  if (text) driver.registry = Fact<std::string>::known(printable(*text, 4096), {path, 0, {}});
-  else if (text.error().code == ErrorCode::NotFound) driver.registry = Fact<std::string>::absent({path, 0, {}});
-  else driver.registry = Fact<std::string>::not_seen(text.error().message);
+  if (text)
+    driver.registry = Fact<std::string>::known(printable(*text, 4096), {path, 0, {}});
+  else if (text.error().code == ErrorCode::NotFound)
+    driver.registry = Fact<std::string>::absent({path, 0, {}});
+  else
+    driver.registry = Fact<std::string>::not_seen(text.error().message);
 }
 
 void collect_gpus(System& system, KernelDriver& driver) {
@@ -103,8 +108,9 @@ void collect_capabilities(System& system, KernelDriver& driver) {
   const std::string path = at("capabilities");
   const auto status = system.status(path);
   if (!status) {
-    driver.mig_capabilities = status.error().code == ErrorCode::NotFound ? Fact<std::vector<std::string>>::absent({path, 0, {}})
-                                                                         : Fact<std::vector<std::string>>::not_seen(status.error().message);
+    driver.mig_capabilities = status.error().code == ErrorCode::NotFound
+                                  ? Fact<std::vector<std::string>>::absent({path, 0, {}})
+                                  : Fact<std::vector<std::string>>::not_seen(status.error().message);
     return;
   }
   std::vector<std::string> paths;
@@ -135,12 +141,18 @@ ProcGpu parse_proc_gpu(std::string_view address, std::string_view information, s
   for_each_line(information, [&](std::string_view line, std::uint32_t) {
     std::string_view key, value;
     if (!key_and_value(line, key, value)) return true;
-    if (key == "Model") gpu.model = printable(value, 128);
-    else if (key == "GPU UUID") gpu.uuid = printable(value, 64);
-    else if (key == "Video BIOS") gpu.vbios = printable(value, 64);
-    else if (key == "GPU Firmware") gpu.firmware = printable(value, 64);
-    else if (key == "GPU Excluded") gpu.excluded = value == "Yes";
-    else if (key == "Device Minor") std::from_chars(value.data(), value.data() + value.size(), gpu.device_minor);
+    if (key == "Model")
+      gpu.model = printable(value, 128);
+    else if (key == "GPU UUID")
+      gpu.uuid = printable(value, 64);
+    else if (key == "Video BIOS")
+      gpu.vbios = printable(value, 64);
+    else if (key == "GPU Firmware")
+      gpu.firmware = printable(value, 64);
+    else if (key == "GPU Excluded")
+      gpu.excluded = value == "Yes";
+    else if (key == "Device Minor")
+      std::from_chars(value.data(), value.data() + value.size(), gpu.device_minor);
     return true;
   });
   return gpu;
