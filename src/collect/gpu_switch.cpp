@@ -83,14 +83,25 @@ Fact<std::string> prime_select(System& system) {
 Fact<std::string> written_by_tool(System& system, std::vector<Origin>& signs) {
   for (const char* path : {"/etc/modprobe.d/blacklist-nvidia.conf", "/lib/modprobe.d/blacklist-nvidia.conf",
                            "/usr/lib/modprobe.d/blacklist-nvidia.conf"}) {
+    if (!system.status(path, false)) continue;
     const auto head = system.read_head(path, 4096);
-    if (!head) continue;
-    const std::string text = lower(*head);
-    const std::string_view first = std::string_view(*head).substr(0, head->find('\n'));
-    const bool envycontrol = has(text, "envycontrol"), prime = has(text, "nvidia-prime") || has(text, "prime-select");
-    if (!envycontrol && !prime) continue;
-    signs.push_back({path, 1, printable(first)});
-    return profile(envycontrol ? "integrated" : "intel", path, 1, first);
+    std::string mode;
+    Origin sign;
+    bool active = false;
+    for_each_line(head ? std::string_view(*head) : std::string_view(), [&](std::string_view line, std::uint32_t number) {
+      const std::string text = lower(trim(line));
+      active |= text.starts_with("blacklist nvidia") || text.starts_with("alias nvidia");
+      if (!mode.empty()) return true;
+      if (has(text, "envycontrol"))
+        mode = "integrated";
+      else if (has(text, "nvidia-prime") || has(text, "prime-select"))
+        mode = "intel";
+      sign = {path, number, printable(trim(line))};
+      return true;
+    });
+    if (mode.empty() || !active) break;  // a file of that name in /etc hides the tool's own further down
+    signs.push_back(sign);
+    return Fact<std::string>::known(mode, sign);
   }
   return Fact<std::string>::absent({"/etc/modprobe.d/blacklist-nvidia.conf", 0, {}});
 }

@@ -8,11 +8,13 @@ namespace gpuvet {
 namespace {
 
 constexpr std::array<std::string_view, 6> parts = {"-uvm", "-modeset", "-drm", "-peermem", "-vgpu-vfio", "-fs"};
-constexpr std::array<std::string_view, 6> roles = {"nvidia-uvm", "nvidia-modeset", "nvidia-drm", "nvidia-peermem", "nvidia-vgpu-vfio", "nvidia-fs"};
+constexpr std::array<std::string_view, 6> roles = {"nvidia-uvm",     "nvidia-modeset",   "nvidia-drm",
+                                                   "nvidia-peermem", "nvidia-vgpu-vfio", "nvidia-fs"};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// What Debian and others put between "nvidia" and the part: nothing, "-current", "-tesla", "-tesla-470", "-legacy-390xx", "-open", "-535".
+/// What Debian and others put between "nvidia" and the part: nothing, "-current", "-tesla", "-tesla-470", "-legacy-390xx",
+/// "-open", "-535".
 bool is_variant(std::string_view middle) {
   if (middle.empty()) return true;
   for (std::string_view known : {"-current", "-tesla", "-legacy", "-open", "-srv", "-server"}) {

@@ -13,7 +13,7 @@ namespace gpuvet {
 
 namespace {
 
-constexpr std::size_t max_events = 4096;        ///< more of one kind in one boot are only counted
+constexpr std::size_t max_events = 4096;  ///< more of one kind in one boot are only counted
 constexpr std::size_t hard_limit = 20000;
 constexpr std::size_t max_text = 1000;
 constexpr std::size_t fold_window = 8;
@@ -28,12 +28,15 @@ bool starts_with_one(std::string_view text, const auto& list) {
   return std::any_of(list.begin(), list.end(), [&](std::string_view word) { return text.starts_with(word); });
 }
 
-/// How the driver's own messages of several lines begin (nv.c, nv-pci.c, nv-frontend.c of the open module and dmesg outputs of the proprietary one).
-constexpr std::array<std::string_view, 11> openers = {"The NVIDIA ",        "This PCI I/O ", "This can occur",   "API mismatch", "Try unloading", "The system BIOS",
-                                                      "request_mem_region", "A GPU crash",   "None of the NVIDIA", "GPU at ",      "No NVIDIA"};
+/// How the driver's own messages of several lines begin (nv.c, nv-pci.c, nv-frontend.c of the open module and dmesg outputs of
+/// the proprietary one).
+constexpr std::array<std::string_view, 11> openers = {
+    "The NVIDIA ",        "This PCI I/O ", "This can occur",     "API mismatch", "Try unloading", "The system BIOS",
+    "request_mem_region", "A GPU crash",   "None of the NVIDIA", "GPU at ",      "No NVIDIA"};
 
 /// Beginnings of messages that never continue the line before.
-constexpr std::array<std::string_view, 14> others = {"Xid (", "GPU 0", "GPU 1", "GPU0", "GPU1", "loading ", "RmInit", "rm_", "nvAssert", "nvCheck", "nvidia_", "kgsp", "_kgsp", "os"};
+constexpr std::array<std::string_view, 14> others = {"Xid (", "GPU 0",    "GPU 1",   "GPU0",    "GPU1", "loading ", "RmInit",
+                                                     "rm_",   "nvAssert", "nvCheck", "nvidia_", "kgsp", "_kgsp",    "os"};
 
 /// Is `next` (behind "NVRM:") the continuation of the message `so_far` (with its "NVRM: ")?
 bool continues(std::string_view so_far, std::string_view next, bool next_has_header) {
@@ -51,7 +54,8 @@ std::string_view without_newline(std::string_view line) {
   return line;
 }
 
-/// Calls `part` for each of the lines that one record holds: rsyslog writes "#012" for a newline inside a message, /dev/kmsg "\x0a".
+/// Calls `part` for each of the lines that one record holds: rsyslog writes "#012" for a newline inside a message, /dev/kmsg
+/// "\x0a".
 void for_each_part(std::string_view text, auto&& part) {
   for (int i = 0; i < 64; ++i) {
     const std::size_t rsyslog = text.find("#012"), kmsg = text.find("\\x0a"), at = std::min(rsyslog, kmsg);
@@ -122,7 +126,8 @@ void KernelLogParser::take_part(const LogLine& line, std::string_view raw, std::
   if (options_.programs_only && !program) return;
   LogEvent event;
   event.kind = name;
-  event.text = printable(name == "user" ? std::string(line.tag) + ": " + std::string(line.text) : std::string(line.text), max_text);
+  event.text =
+      printable(name == "user" ? std::string(line.tag) + ": " + std::string(line.text) : std::string(line.text), max_text);
   event.pci = std::move(kind.pci);
   event.code = kind.code;
   event.boot = boot_;
@@ -139,7 +144,8 @@ bool KernelLogParser::join(const LogLine& line, std::uint32_t number) {
   if (!open_ || number > open_line_ + 2 || !line.text.starts_with("NVRM:") || !line.from_kernel()) return false;
   LogEvent& event = events_.back();
   const bool continued_without_header = !line.has_header && open_has_header_;
-  const bool same_time = line.seconds < 0 || event.seconds < 0 ? line.time == event.time : std::abs(line.seconds - event.seconds) < 1;
+  const bool same_time =
+      line.seconds < 0 || event.seconds < 0 ? line.time == event.time : std::abs(line.seconds - event.seconds) < 1;
   if (!continued_without_header && !same_time) return false;
   const std::string_view next = trimmed(line.text.substr(5));
   if (!continues(event.text, next, !continued_without_header) || event.text.size() + next.size() > max_text) return false;

@@ -45,10 +45,10 @@ class KernelLogParser {
   std::string name_;
   bool line_numbers_ = true;
   std::vector<LogEvent> events_;
-  std::int64_t boot_ = 0;            ///< counted from the log's beginning
-  bool separator_ = false;           ///< a "-- Boot" line of journalctl just started a boot
+  std::int64_t boot_ = 0;   ///< counted from the log's beginning
+  bool separator_ = false;  ///< a "-- Boot" line of journalctl just started a boot
   double last_seconds_ = -1;
-  double header_seconds_ = -1;       ///< of the last line that told its time
+  double header_seconds_ = -1;  ///< of the last line that told its time
   std::string header_time_;
   bool kernel_lines_ = false;
   bool boot_start_ = false;

@@ -60,7 +60,8 @@ std::string find_address(std::string_view text, bool last, bool short_form) {
       continue;
     }
     // letters before a run of hex digits ("face:…") make it part of a word
-    const bool inside_word = at > 0 && ((text[at - 1] >= 'g' && text[at - 1] <= 'z') || text[at - 1] == '_' || text[at - 1] == '.');
+    const bool inside_word =
+        at > 0 && ((text[at - 1] >= 'g' && text[at - 1] <= 'z') || text[at - 1] == '_' || text[at - 1] == '.');
     std::string here = inside_word ? std::string() : address_at(text, at, short_form);
     if (!here.empty()) {
       found = std::move(here);
@@ -92,11 +93,13 @@ LogKind xid(const char* kind, std::string_view text, std::size_t at) {
 }
 
 bool about_signatures(std::string_view text) {
-  return has_any(text, {"unsigned module", "unavailable key", "Lockdown: ", "locked down from", "Secure boot", "PKCS#7", "rejected by service"});
+  return has_any(text, {"unsigned module", "unavailable key", "Lockdown: ", "locked down from", "Secure boot", "PKCS#7",
+                        "rejected by service"});
 }
 
 bool about_module_loading(std::string_view text) {
-  return has_any(text, {"disagrees about version of symbol", "version magic", "Unknown symbol", "module verification failed", "duplicate symbol"});
+  return has_any(text, {"disagrees about version of symbol", "version magic", "Unknown symbol", "module verification failed",
+                        "duplicate symbol"});
 }
 
 bool iommu_matters(std::string_view text) {
@@ -108,7 +111,8 @@ bool pci_matters(std::string_view text) {
   if (has(text, "[10de:") || has(text, "change power state") || has(text, "D3cold")) return true;
   if (has(text, "pciehp: ")) return has_any(text, {"Link Down", "not present", "Power fault", "Surprise", "Link Up"});
   if (!has(text, "BAR ") && !has(text, "bridge window")) return false;
-  return has_any(text, {"no space", "can't assign", "failed to assign", "can't claim", "can't reserve", "error updating", "invalid", "not assigned"});
+  return has_any(text, {"no space", "can't assign", "failed to assign", "can't claim", "can't reserve", "error updating",
+                        "invalid", "not assigned"});
 }
 
 /// A line of a call trace or of the module list that follows an oops.
@@ -140,7 +144,8 @@ LogKind driver_kind(std::string_view text) {
   if (has(text, "dxgk:")) return {"dxg", {}, -1};
   if (has(text, "firmware load for nvidia/") || (has(text, "firmware") && has(text, "gsp"))) return device_kind("firmware", text);
   // The audio function announces itself as "input: HDA NVIDIA HDMI/DP…".
-  return names_nvidia(text) && !starts_with_any(text, {"input: ", "usb ", "hid", "snd_"}) ? device_kind("nvidia", text) : LogKind{};
+  return names_nvidia(text) && !starts_with_any(text, {"input: ", "usb ", "hid", "snd_"}) ? device_kind("nvidia", text)
+                                                                                          : LogKind{};
 }
 
 LogKind kernel_kind(std::string_view text) {
@@ -155,8 +160,10 @@ LogKind kernel_kind(std::string_view text) {
   }
   if (about_signatures(text)) return {"secure-boot", {}, -1};
   if (about_module_loading(text)) return names_nvidia(text) ? device_kind("module", text) : LogKind{};
-  if (starts_with_any(text, {"PM: suspend entry", "PM: hibernation: hibernation entry", "PM: hibernation entry"})) return {"suspend", {}, -1};
-  if (starts_with_any(text, {"PM: suspend exit", "PM: hibernation: hibernation exit", "PM: hibernation exit"}) || has(text, "from system sleep state")) {
+  if (starts_with_any(text, {"PM: suspend entry", "PM: hibernation: hibernation entry", "PM: hibernation entry"}))
+    return {"suspend", {}, -1};
+  if (starts_with_any(text, {"PM: suspend exit", "PM: hibernation: hibernation exit", "PM: hibernation exit"}) ||
+      has(text, "from system sleep state")) {
     return {"resume", {}, -1};
   }
   if (is_trace(text)) return {};
@@ -174,12 +181,33 @@ LogKind program_kind(std::string_view tag, std::string_view text) {
   const bool own = tag.find("nvidia") != std::string_view::npos || tag.starts_with("nv-") || tag.starts_with("nv_");
   if (own) return {"user", {}, -1};
   if (text.starts_with("NVRM")) return kernel_kind(text);
-  static constexpr std::array<std::string_view, 23> programs = {
-      "systemd",  "systemd-modules-load", "systemd-udevd", "(udev-worker)", "modprobe",  "kmod",  "dkms",     "gpu-manager",
-      "dockerd",  "containerd",           "kubelet",       "k3s",           "podman",    "crio",  "akmods",   "akmodsbuild",
-      "supergfxd", "system76-power",      "optimus-manager", "bumblebeed",  "Xorg",      "gdm-x-session", "envycontrol"};
+  static constexpr std::array<std::string_view, 23> programs = {"systemd",
+                                                                "systemd-modules-load",
+                                                                "systemd-udevd",
+                                                                "(udev-worker)",
+                                                                "modprobe",
+                                                                "kmod",
+                                                                "dkms",
+                                                                "gpu-manager",
+                                                                "dockerd",
+                                                                "containerd",
+                                                                "kubelet",
+                                                                "k3s",
+                                                                "podman",
+                                                                "crio",
+                                                                "akmods",
+                                                                "akmodsbuild",
+                                                                "supergfxd",
+                                                                "system76-power",
+                                                                "optimus-manager",
+                                                                "bumblebeed",
+                                                                "Xorg",
+                                                                "gdm-x-session",
+                                                                "envycontrol"};
   for (std::string_view program : programs) {
-    if (tag == program) return names_nvidia(text) || has_any(text, {"select device driver", "rejected by service"}) ? LogKind{"user", {}, -1} : LogKind{};
+    if (tag == program)
+      return names_nvidia(text) || has_any(text, {"select device driver", "rejected by service"}) ? LogKind{"user", {}, -1}
+                                                                                                  : LogKind{};
   }
   return {};
 }

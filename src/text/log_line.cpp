@@ -1,45 +1,16 @@
 #include "text/log_line.h"
 
-#include <array>
 #include <charconv>
-#include <cstdlib>
 
+#include "text/log_time.h"
 #include "text/printable.h"
 
 namespace gpuvet {
 
 namespace {
 
-constexpr std::array<std::string_view, 12> months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-constexpr std::array<std::string_view, 7> days = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
-
-bool digit(char c) { return c >= '0' && c <= '9'; }
-
-int month_number(std::string_view text) {
-  for (std::size_t i = 0; i < months.size(); ++i) {
-    if (text.starts_with(months[i])) return static_cast<int>(i) + 1;
-  }
-  return 0;
-}
-
-bool starts_with_day(std::string_view text) {
-  for (std::string_view day : days) {
-    if (text.starts_with(day) && text.size() > 3 && text[3] == ' ') return true;
-  }
-  return false;
-}
-
 void skip_blanks(std::string_view& s) {
   while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-}
-
-/// `pattern` with 'd' for a digit and anything else for itself; a prefix of `s`.
-bool looks_like(std::string_view s, std::string_view pattern) {
-  if (s.size() < pattern.size()) return false;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] == 'd' ? !digit(s[i]) : s[i] != pattern[i]) return false;
-  }
-  return true;
 }
 
 /// Decimal seconds that fill `text` ("12.345678"); below 0 when it is none.
@@ -57,15 +28,15 @@ bool take_bracket(std::string_view& s, LogLine& line) {
   if (end == std::string_view::npos) return false;
   const std::string_view inner = trimmed(s.substr(1, end - 1));
   if (inner.empty()) return false;
-  if (digit(inner.front())) {
+  if (is_digit(inner.front())) {
     const double seconds = decimal_seconds(inner);
     if (seconds < 0) return false;
     line.seconds = seconds;
-  } else if (starts_with_day(inner) || (month_number(inner) > 0 && inner.size() > 4 && digit(inner[inner.size() - 1]))) {
+  } else if (starts_with_day(inner) || (month_number(inner) > 0 && inner.size() > 4 && is_digit(inner[inner.size() - 1]))) {
     line.time = inner;
   } else if (inner.front() == '+') {
     if (decimal_seconds(inner.substr(1)) < 0) return false;
-  } else if ((inner.front() == 'T' || inner.front() == 'C') && inner.size() > 1 && digit(inner[1]) && line.has_header) {
+  } else if ((inner.front() == 'T' || inner.front() == 'C') && inner.size() > 1 && is_digit(inner[1]) && line.has_header) {
     // the task or processor that printed it (CONFIG_PRINTK_CALLER)
   } else {
     return false;
@@ -82,41 +53,9 @@ void take_brackets(std::string_view& s, LogLine& line) {
   }
 }
 
-// "2025-05-27T09:10:00.123456+00:00", "2025-05-27 09:10:00", "…Z"; length of it, or 0.
-std::size_t iso_length(std::string_view s) {
-  if (!looks_like(s, "dddd-dd-dd") || s.size() < 19 || (s[10] != 'T' && s[10] != ' ') || !looks_like(s.substr(11), "dd:dd:dd")) return 0;
-  std::size_t at = 19;
-  if (at < s.size() && (s[at] == '.' || s[at] == ',')) {
-    ++at;
-    while (at < s.size() && digit(s[at])) ++at;
-  }
-  if (at < s.size() && s[at] == 'Z') return at + 1;
-  if (at < s.size() && (s[at] == '+' || s[at] == '-')) {
-    if (looks_like(s.substr(at + 1), "dd:dd")) return at + 6;
-    if (looks_like(s.substr(at + 1), "dddd")) return at + 5;
-  }
-  return at;
-}
-
-// "May 27 09:10:00", "May  7 09:10:00.123456"; length of it, or 0.
-std::size_t rfc3164_length(std::string_view s) {
-  if (month_number(s) == 0 || s.size() < 15 || s[3] != ' ') return 0;
-  std::size_t at = 4;
-  if (s[at] == ' ') ++at;
-  const std::size_t day = at;
-  while (at < s.size() && digit(s[at]) && at < day + 2) ++at;
-  if (at == day || at >= s.size() || s[at] != ' ' || !looks_like(s.substr(at + 1), "dd:dd:dd")) return 0;
-  at += 9;
-  if (at < s.size() && s[at] == '.') {
-    ++at;
-    while (at < s.size() && digit(s[at])) ++at;
-  }
-  return at;
-}
-
 bool tag_char(char c) {
-  return digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.' || c == '/' || c == '(' || c == ')' ||
-         c == '@' || c == '+';
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.' || c == '/' ||
+         c == '(' || c == ')' || c == '@' || c == '+';
 }
 
 /// "kernel: ", "systemd-modules-load[123]: ": the tag is taken off `s`.
@@ -127,7 +66,7 @@ bool take_tag(std::string_view& s, LogLine& line, bool pid_needed) {
   std::size_t at = end;
   if (s[at] == '[') {
     ++at;
-    while (at < s.size() && digit(s[at])) ++at;
+    while (at < s.size() && is_digit(s[at])) ++at;
     if (at >= s.size() || s[at] != ']') return false;
     ++at;
   } else if (pid_needed && s.substr(0, end) != "kernel") {
@@ -203,7 +142,7 @@ bool take_kmsg(std::string_view& s, LogLine& line) {
 
 // "<6>1 2025-05-27T09:10:00Z host app procid msgid - text" (RFC 5424); what is left after "<6>1 ".
 bool take_rfc5424(std::string_view& s, LogLine& line) {
-  const std::size_t length = iso_length(s);
+  const std::size_t length = iso_time_length(s);
   if (length == 0) return false;
   line.time = s.substr(0, length);
   std::string_view rest = s.substr(length);
@@ -216,8 +155,10 @@ bool take_rfc5424(std::string_view& s, LogLine& line) {
     rest.remove_prefix(blank);
   }
   skip_blanks(rest);
-  if (rest.starts_with("- ")) rest.remove_prefix(2);
-  else if (const std::size_t end = rest.find("] "); rest.starts_with("[") && end != std::string_view::npos) rest.remove_prefix(end + 2);
+  if (rest.starts_with("- "))
+    rest.remove_prefix(2);
+  else if (const std::size_t end = rest.find("] "); rest.starts_with("[") && end != std::string_view::npos)
+    rest.remove_prefix(end + 2);
   line.tag = words[1];
   line.has_header = true;
   s = rest;
@@ -243,7 +184,7 @@ std::string_view audit_time(std::string_view s) {
 bool take_wall_clock(std::string_view& s, LogLine& line) {
   std::string_view rest = s;
   if (starts_with_day(rest) && looks_like(rest.substr(4), "dddd-dd-dd ")) rest.remove_prefix(4);  // journalctl short-full
-  if (const std::size_t iso = iso_length(rest); iso > 0 && iso < rest.size()) {
+  if (const std::size_t iso = iso_time_length(rest); iso > 0 && iso < rest.size()) {
     line.time = rest.substr(0, iso);
     line.has_header = true;
     const bool dmesg = line.time.find(',') != std::string_view::npos;  // dmesg --time-format iso: no host follows
@@ -254,7 +195,7 @@ bool take_wall_clock(std::string_view& s, LogLine& line) {
     s = rest;
     return true;
   }
-  if (const std::size_t length = rfc3164_length(s); length > 0 && length < s.size()) {
+  if (const std::size_t length = rfc3164_time_length(s); length > 0 && length < s.size()) {
     line.time = s.substr(0, length);
     line.has_header = true;
     s.remove_prefix(length);
@@ -280,7 +221,7 @@ bool take_digits_header(std::string_view& s, LogLine& line) {
 
 LogLine parse_log_line(std::string_view s) {
   LogLine line;
-  if (s.size() > 2 && s.front() == '<' && digit(s[1])) {
+  if (s.size() > 2 && s.front() == '<' && is_digit(s[1])) {
     const std::size_t end = s.substr(0, 5).find('>');
     if (end != std::string_view::npos) s.remove_prefix(end + 1);
     if (s.starts_with("1 ")) {
@@ -292,7 +233,7 @@ LogLine parse_log_line(std::string_view s) {
   if (s.front() == '[') {
     take_brackets(s, line);
     if (line.has_header) take_host_and_tag(s, line, true);  // journalctl short-monotonic
-  } else if (digit(s.front())) {
+  } else if (is_digit(s.front())) {
     take_digits_header(s, line);
   } else if (s.starts_with("type=")) {
     line.tag = "audit";
@@ -302,86 +243,13 @@ LogLine parse_log_line(std::string_view s) {
     // taken
   } else if (s.front() >= 'a' && s.front() <= 'z') {
     skip_dmesg_levels(s);
-    if (s.front() == '[') take_brackets(s, line);
-    else take_host_and_tag(s, line, true);
+    if (s.front() == '[')
+      take_brackets(s, line);
+    else
+      take_host_and_tag(s, line, true);
   }
   finish(s, line);
   return line;
-}
-
-namespace {
-
-/// Days since 1970-01-01 of a date of the Gregorian calendar: whole years, leap days, days of the year.
-std::int64_t days_from_epoch(std::int64_t year, int month, int day) {
-  constexpr std::array<int, 12> before = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
-  const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-  const std::int64_t past = year - 1;
-  const std::int64_t leaps = past / 4 - past / 100 + past / 400 - (1969 / 4 - 1969 / 100 + 1969 / 400);
-  return (year - 1970) * 365 + leaps + before[static_cast<std::size_t>(month - 1)] + (leap && month > 2 ? 1 : 0) + day - 1;
-}
-
-int number_at(std::string_view s, std::size_t at, std::size_t length) {
-  int value = 0;
-  for (std::size_t i = at; i < at + length && i < s.size() && digit(s[i]); ++i) value = value * 10 + (s[i] - '0');
-  return value;
-}
-
-std::int64_t epoch_of(std::int64_t year, int month, int day, std::string_view clock) {
-  return days_from_epoch(year, month, day) * 86400 + number_at(clock, 0, 2) * 3600 + number_at(clock, 3, 2) * 60 + number_at(clock, 6, 2);
-}
-
-constexpr std::int64_t any_zone = 14 * 3600;
-
-std::optional<WallClock> iso_clock(std::string_view s) {
-  const std::size_t length = iso_length(s);
-  const int month = number_at(s, 5, 2);
-  if (length == 0 || month < 1 || month > 12) return std::nullopt;
-  WallClock clock{epoch_of(number_at(s, 0, 4), month, number_at(s, 8, 2), s.substr(11)), any_zone};
-  s = s.substr(0, length);
-  if (s.back() == 'Z') clock.uncertainty = 0;
-  const std::size_t sign = s.find_first_of("+-", 19);
-  if (sign != std::string_view::npos) {
-    const std::size_t minutes = s.size() - 2;
-    const int offset = number_at(s, sign + 1, 2) * 3600 + number_at(s, minutes, 2) * 60;
-    clock.epoch -= s[sign] == '+' ? offset : -offset;
-    clock.uncertainty = 0;
-  }
-  return clock;
-}
-
-/// "May 27 09:10:00" in the year given, or in the one that brings it nearest to `near`.
-std::optional<WallClock> month_clock(std::string_view s, std::int64_t near, std::int64_t year) {
-  const std::size_t length = rfc3164_length(s);
-  if (length == 0) return std::nullopt;
-  const std::size_t clock_at = s.find(':') - 2;
-  const int month = month_number(s), day = number_at(s, s[4] == ' ' ? 5 : 4, 2);
-  if (year > 0) return WallClock{epoch_of(year, month, day, s.substr(clock_at)), any_zone};
-  if (near <= 0) return std::nullopt;
-  const std::int64_t guess = 1970 + near / 31556952;
-  WallClock best{epoch_of(guess, month, day, s.substr(clock_at)), any_zone};
-  for (std::int64_t other : {guess - 1, guess + 1}) {
-    const std::int64_t epoch = epoch_of(other, month, day, s.substr(clock_at));
-    if (std::abs(epoch - near) < std::abs(best.epoch - near)) best.epoch = epoch;
-  }
-  return best;
-}
-
-}  // namespace
-
-std::optional<WallClock> parse_wall_clock(std::string_view time, std::int64_t near) {
-  if (starts_with_day(time)) {
-    time.remove_prefix(4);
-    if (digit(time.empty() ? ' ' : time.front())) return iso_clock(time);
-    const std::size_t length = rfc3164_length(time);
-    return month_clock(time, near, length > 0 ? number_at(time, length + 1, 4) : 0);
-  }
-  if (looks_like(time, "dddddddddd") && time.substr(0, 10).find('-') == std::string_view::npos) {
-    std::int64_t epoch = 0;
-    std::from_chars(time.data(), time.data() + 10, epoch);
-    return WallClock{epoch, 0};
-  }
-  if (auto iso = iso_clock(time)) return iso;
-  return month_clock(time, near, 0);
 }
 
 }  // namespace gpuvet

@@ -8,10 +8,10 @@
 namespace gpuvet {
 
 struct LogLine {
-  std::string_view text;  ///< the message
-  std::string_view tag;   ///< "kernel", or the program's name without its pid; empty: the line names none, as dmesg's
-  std::string_view time;  ///< wall clock as written; empty where not told
-  double seconds = -1;    ///< since boot, where told
+  std::string_view text;    ///< the message
+  std::string_view tag;     ///< "kernel", or the program's name without its pid; empty: the line names none, as dmesg's
+  std::string_view time;    ///< wall clock as written; empty where not told
+  double seconds = -1;      ///< since boot, where told
   bool has_header = false;  ///< some time, host or tag stood in front
 
   bool from_kernel() const { return tag.empty() || tag == "kernel"; }
@@ -28,7 +28,8 @@ struct WallClock {
   std::int64_t uncertainty = 0;  ///< seconds: 14 h where the time zone is not told
 };
 
-/// ISO times, RFC 3164 ("May 27 09:10:00", in the year that brings it nearest to `near`), "Tue May 27 09:10:00 2025", and plain epochs.
+/// ISO times, RFC 3164 ("May 27 09:10:00", in the year that brings it nearest to `near`), "Tue May 27 09:10:00 2025", and plain
+/// epochs.
 std::optional<WallClock> parse_wall_clock(std::string_view time, std::int64_t near);
 
 }  // namespace gpuvet

@@ -13,15 +13,51 @@ struct Word {
 };
 
 constexpr std::array words = {
-    Word{"NVRM:"},           Word{"NVRM "},          Word{"nvidia"},         Word{"NVIDIA"},          Word{"nouveau"},
-    Word{"[10de:"},          Word{"Linux version"},  Word{"ommand line: ", 4}, Word{": BAR ", 1},     Word{"bridge window"},
-    Word{"AER: "},           Word{"PCIe Bus Error"}, Word{"DMAR: "},         Word{"AMD-Vi"},          Word{"iommu: "},
-    Word{"arm-smmu"},        Word{"PM: suspend"},    Word{"PM: hibernat"},   Word{"from system sleep state"}, Word{"vfio-pci"},
-    Word{"vfio_pci"},        Word{"unsigned module"}, Word{"unavailable key"}, Word{"Lockdown: "},    Word{"locked down from"},
-    Word{"Secure boot"},     Word{"PKCS#7"},         Word{"rejected by service", 4}, Word{"change power state", 11}, Word{"D3cold"},
-    Word{"pciehp: "},        Word{"fabricmanager"},  Word{"fabric manager"}, Word{"Fabric Manager"},  Word{"gridd"},
-    Word{"bbswitch"},        Word{"witcheroo"},      Word{"-- Boot "},       Word{"-- Reboot"},       Word{"dxgk:"},
-    Word{"select device driver"}, Word{"SXid "}, Word{"nova_core"},     Word{"NovaCore"},        Word{"nv-hostengine"},
+    Word{"NVRM:"},
+    Word{"NVRM "},
+    Word{"nvidia"},
+    Word{"NVIDIA"},
+    Word{"nouveau"},
+    Word{"[10de:"},
+    Word{"Linux version"},
+    Word{"ommand line: ", 4},
+    Word{": BAR ", 1},
+    Word{"bridge window"},
+    Word{"AER: "},
+    Word{"PCIe Bus Error"},
+    Word{"DMAR: "},
+    Word{"AMD-Vi"},
+    Word{"iommu: "},
+    Word{"arm-smmu"},
+    Word{"PM: suspend"},
+    Word{"PM: hibernat"},
+    Word{"from system sleep state"},
+    Word{"vfio-pci"},
+    Word{"vfio_pci"},
+    Word{"unsigned module"},
+    Word{"unavailable key"},
+    Word{"Lockdown: "},
+    Word{"locked down from"},
+    Word{"Secure boot"},
+    Word{"PKCS#7"},
+    Word{"rejected by service", 4},
+    Word{"change power state", 11},
+    Word{"D3cold"},
+    Word{"pciehp: "},
+    Word{"fabricmanager"},
+    Word{"fabric manager"},
+    Word{"Fabric Manager"},
+    Word{"gridd"},
+    Word{"bbswitch"},
+    Word{"witcheroo"},
+    Word{"-- Boot "},
+    Word{"-- Reboot"},
+    Word{"dxgk:"},
+    Word{"select device driver"},
+    Word{"SXid "},
+    Word{"nova_core"},
+    Word{"NovaCore"},
+    Word{"nv-hostengine"},
 };
 
 constexpr std::size_t table_bits = 16;
@@ -91,7 +127,9 @@ bool LogScanner::next(std::string_view& line, std::uint32_t& number) {
   const char* data = text_.data();
   for (std::size_t i = at_; i + 4 <= text_.size(); i += 2) {
     // four positions at a time as long as none of them is one: independent look-ups overlap
-    while (i + 10 <= text_.size() && !(candidate(data + i) | candidate(data + i + 2) | candidate(data + i + 4) | candidate(data + i + 6))) i += 8;
+    while (i + 10 <= text_.size() &&
+           !(candidate(data + i) | candidate(data + i + 2) | candidate(data + i + 4) | candidate(data + i + 6)))
+      i += 8;
     if (i + 4 > text_.size()) break;
     if (!candidate(data + i) || !word_around(text_, i)) continue;
     const std::size_t before = i == 0 ? std::string_view::npos : text_.rfind('\n', i - 1);

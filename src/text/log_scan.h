@@ -20,8 +20,8 @@ class LogScanner {
   void count_lines_up_to(std::size_t position);
 
   std::string_view text_;
-  std::size_t at_ = 0;         ///< start of the first line not handed out yet
-  std::size_t counted_ = 0;    ///< lines before this position are in `number_`
+  std::size_t at_ = 0;       ///< start of the first line not handed out yet
+  std::size_t counted_ = 0;  ///< lines before this position are in `number_`
   std::uint32_t number_ = 1;
 };
 

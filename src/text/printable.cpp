@@ -19,8 +19,10 @@ std::string printable(std::string_view text, std::size_t limit) {
       if (!c.valid) plain = '?';
     }
     if (out.size() + length > limit) break;
-    if (length > 1) out.append(text.substr(at, length));
-    else out += plain;
+    if (length > 1)
+      out.append(text.substr(at, length));
+    else
+      out += plain;
     at += length;
   }
   return out;

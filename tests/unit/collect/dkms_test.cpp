@@ -13,7 +13,8 @@ constexpr const char* failed_log =
     "make[1]: Entering directory '/usr/src/linux-headers-6.8.0-31-generic'\n"
     "warning: the compiler differs from the one used to build the kernel\n"
     "  CC [M]  /var/lib/dkms/nvidia/535.129.03/build/nvidia-drm/nvidia-drm-drv.o\n"
-    "/var/lib/dkms/nvidia/535.129.03/build/nvidia-drm/nvidia-drm-drv.c:748:6: error: 'DRM_UNLOCKED' undeclared here (not in a function)\n"
+    "/var/lib/dkms/nvidia/535.129.03/build/nvidia-drm/nvidia-drm-drv.c:748:6: error: 'DRM_UNLOCKED' undeclared here (not in a "
+    "function)\n"
     "/var/lib/dkms/nvidia/535.129.03/build/nvidia-drm/nvidia-drm-fb.c:44:9: error: implicit declaration of function 'x'\n"
     "make[3]: *** [scripts/Makefile.build:243: /var/lib/dkms/nvidia/535.129.03/build/nvidia-drm/nvidia-drm-drv.o] Error 1\n"
     "make: *** [Makefile:82: modules] Error 2\n";
@@ -54,11 +55,17 @@ TEST(MakeLog, KnowsOtherEnds) {
       "Makefile:1: *** The kernel is too new.  Stop.",
       "Compiler version check failed:",
   };
-  for (const char* end : ends) EXPECT_EQ(parse_make_log("/x", std::string("a\n") + end + "\nmake: *** [Makefile:82: modules] Error 2\n").error, end);
-  EXPECT_EQ(parse_make_log("/x", "a\nmake: *** [Makefile:82: modules] Error 2\n").error, "make: *** [Makefile:82: modules] Error 2");
-  EXPECT_EQ(parse_make_log("/x", "DKMS (dkms-3.1.0) make.log for nvidia/560.35.03 for kernel 6.12.1-arch1 (x86_64)\nall fine\n").error, "");
-  EXPECT_EQ(parse_make_log("/x", "DKMS (dkms-3.1.0) make.log for nvidia/560.35.03 for kernel 6.12.1-arch1 (x86_64)\n").kernel, "6.12.1-arch1");
-  EXPECT_EQ(parse_make_log("/x", "DKMS make.log for nvidia-1 for kernel 5.0.0-15-generic (x86_64)Mon May 27\n").architecture, "x86_64");
+  for (const char* end : ends)
+    EXPECT_EQ(parse_make_log("/x", std::string("a\n") + end + "\nmake: *** [Makefile:82: modules] Error 2\n").error, end);
+  EXPECT_EQ(parse_make_log("/x", "a\nmake: *** [Makefile:82: modules] Error 2\n").error,
+            "make: *** [Makefile:82: modules] Error 2");
+  EXPECT_EQ(
+      parse_make_log("/x", "DKMS (dkms-3.1.0) make.log for nvidia/560.35.03 for kernel 6.12.1-arch1 (x86_64)\nall fine\n").error,
+      "");
+  EXPECT_EQ(parse_make_log("/x", "DKMS (dkms-3.1.0) make.log for nvidia/560.35.03 for kernel 6.12.1-arch1 (x86_64)\n").kernel,
+            "6.12.1-arch1");
+  EXPECT_EQ(parse_make_log("/x", "DKMS make.log for nvidia-1 for kernel 5.0.0-15-generic (x86_64)Mon May 27\n").architecture,
+            "x86_64");
 }
 
 TEST(Dkms, InstalledBuiltFailedAndAdded) {
@@ -88,7 +95,8 @@ TEST(Dkms, AnOldBuildLogOfAKernelThatHasItsModuleIsNoFailure) {
   RecordedTree tree;
   tree.add_file("/var/lib/dkms/nvidia/535.129.03/build/make.log", failed_log);
   tree.add_file("/var/lib/dkms/nvidia/535.129.03/6.8.0-31-generic/x86_64/module/nvidia.ko", "x");
-  tree.add_file("/var/lib/dkms/nvidia/535.129.03/6.8.0-31-generic/x86_64/log/make.log", "DKMS make.log for nvidia-535.129.03 for kernel 6.8.0-31-generic (x86_64)\n");
+  tree.add_file("/var/lib/dkms/nvidia/535.129.03/6.8.0-31-generic/x86_64/log/make.log",
+                "DKMS make.log for nvidia-535.129.03 for kernel 6.8.0-31-generic (x86_64)\n");
   ModuleFile file;
   file.kernel = "6.8.0-31-generic";
   file.name = "nvidia";
@@ -111,7 +119,8 @@ TEST(Dkms, NoTree) {
 
 TEST(Akmods, FailedLogs) {
   RecordedTree tree;
-  tree.add_file("/var/cache/akmods/nvidia/565.77-1-for-6.12.11-200.fc41.x86_64.failed.log", "2025/05/27 akmodsbuild: Building\ncc1: fatal error: x.h: No such file\n");
+  tree.add_file("/var/cache/akmods/nvidia/565.77-1-for-6.12.11-200.fc41.x86_64.failed.log",
+                "2025/05/27 akmodsbuild: Building\ncc1: fatal error: x.h: No such file\n");
   tree.add_file("/var/cache/akmods/nvidia/565.77-1-for-6.11.4-301.fc41.x86_64.failed.log", "error\n");
   tree.add_file("/var/cache/akmods/nvidia/565.77-1-for-6.11.4-301.fc41.x86_64.log", "fine\n");
   ModuleFile file;

@@ -32,11 +32,13 @@ RecordedTree loaded_550() {
   tree.add_file("/sys/module/nvidia/taint", "POE\n");
   tree.add_file("/sys/module/nvidia_uvm/parameters/uvm_disable_hmm", "N\n");
   tree.add_file("/proc/driver/nvidia/version",
-                "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.120  Fri Sep 13 10:10:01 UTC 2024\nGCC version:  gcc version 13.2.0\n");
+                "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.120  Fri Sep 13 10:10:01 UTC 2024\nGCC version:  gcc "
+                "version 13.2.0\n");
   tree.add_file("/proc/driver/nvidia/params", "ModifyDeviceFiles: 1\nDeviceFileMode: 438\nRegistryDwords: \"\"\n");
   tree.add_file("/proc/driver/nvidia/registry", "Binary: \"\"\n");
   tree.add_file("/proc/driver/nvidia/gpus/0000:01:00.0/information",
-                "Model: \t\t NVIDIA GeForce RTX 4090\nIRQ:   \t\t 151\nGPU UUID: \t GPU-0824627d-4c4a-ad7a-4a5a-ea73a67cb7a0\nVideo BIOS: \t 95.02.3c.40.12\n"
+                "Model: \t\t NVIDIA GeForce RTX 4090\nIRQ:   \t\t 151\nGPU UUID: \t "
+                "GPU-0824627d-4c4a-ad7a-4a5a-ea73a67cb7a0\nVideo BIOS: \t 95.02.3c.40.12\n"
                 "Bus Location: \t 0000:01:00.0\nDevice Minor: \t 3\nGPU Firmware: \t N/A\nGPU Excluded:\t No\n");
   tree.add_file("/proc/driver/nvidia/capabilities/mig/config", "DeviceFileMinor: 1\n");
   tree.add_file("/proc/driver/nvidia/capabilities/gpu0/mig/gi1/ci0/access", "DeviceFileMinor: 5\n");
@@ -106,8 +108,11 @@ TEST(KernelDriver, TaintTellsTheFlavorWhereThereIsNoBanner) {
 TEST(Banner, HasTheVersionOfEveryArchitectureAndFlavor) {
   const std::tuple<const char*, const char*, const char*> cases[] = {
       {"NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024", "535.183.01", "proprietary"},
-      {"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.153.02  Release Build  (dvs-builder@U16-I3-A16-4-1)  Thu Apr 10 18:01:02 UTC 2025", "570.153.02", "open"},
-      {"NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  540.4.0  Release Build  (buildbrain@mobile-u64)", "540.4.0", "open"},
+      {"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.153.02  Release Build  (dvs-builder@U16-I3-A16-4-1)  Thu "
+       "Apr 10 18:01:02 UTC 2025",
+       "570.153.02", "open"},
+      {"NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  540.4.0  Release Build  (buildbrain@mobile-u64)", "540.4.0",
+       "open"},
       {"NVRM version: NVIDIA UNIX aarch64 Kernel Module  580.173.02  Wed Oct 1", "580.173.02", "proprietary"},
       {"NVRM version: NVIDIA UNIX ppc64le Kernel Module  535.54.03  Tue Jun  6", "535.54.03", "proprietary"},
       {"NVRM version: NVIDIA UNIX x86_64 Kernel Module  575.51  Mon", "575.51", "proprietary"},

@@ -19,7 +19,8 @@ constexpr const char* nvrm = "May 27 09:10:01 box kernel: NVRM: No NVIDIA device
 TEST(KernelLogFiles, KernLogWinsAndSyslogAddsPrograms) {
   RecordedTree tree;
   tree.add_file("/var/log/kern.log", std::string(boot) + nvrm);
-  tree.add_file("/var/log/syslog", std::string(boot) + nvrm + "May 27 09:11:00 box nvidia-gridd[812]: Valid GRID license not found.\n");
+  tree.add_file("/var/log/syslog",
+                std::string(boot) + nvrm + "May 27 09:11:00 box nvidia-gridd[812]: Valid GRID license not found.\n");
   const Machine machine = collect(std::move(tree));
   ASSERT_TRUE(machine.kernel_log.events.is_known());
   EXPECT_EQ(machine.kernel_log.sources, (std::vector<std::string>{"/var/log/kern.log", "/var/log/syslog"}));
@@ -31,7 +32,8 @@ TEST(KernelLogFiles, KernLogWinsAndSyslogAddsPrograms) {
 
 TEST(KernelLogFiles, ARotatedFileBringsTheBeginningOfTheBoot) {
   RecordedTree tree;
-  tree.add_file("/var/log/kern.log.1", std::string("May 26 09:10:00 box kernel: NVRM: Xid (PCI:0000:01:00): 79, x\n") + boot + nvrm);
+  tree.add_file("/var/log/kern.log.1",
+                std::string("May 26 09:10:00 box kernel: NVRM: Xid (PCI:0000:01:00): 79, x\n") + boot + nvrm);
   tree.add_file("/var/log/kern.log", "May 27 12:00:00 box kernel: NVRM: Xid (PCI:0000:01:00): 31, x\n");
   const auto machine = collect(std::move(tree));
   const auto& events = *machine.kernel_log.events.get();

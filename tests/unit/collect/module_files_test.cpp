@@ -38,7 +38,8 @@ TEST(ModuleFiles, FoundInTheFoldersOfEachDistribution) {
       "/usr/lib/modules/6.8.0-49-generic/updates/dkms/vboxdrv.ko",
   };
   for (const char* file : files) tree.add_file(file, "not an ELF");
-  tree.add_link("/usr/lib/modules/6.8.0-55-generic/weak-updates/nvidia.ko", "/lib/modules/6.8.0-50-generic/extra/nvidia/nvidia.ko.xz");
+  tree.add_link("/usr/lib/modules/6.8.0-55-generic/weak-updates/nvidia.ko",
+                "/lib/modules/6.8.0-50-generic/extra/nvidia/nvidia.ko.xz");
   tree.add_link("/usr/lib/modules/6.8.0-56-generic/weak-updates/nvidia.ko", "/lib/modules/gone/extra/nvidia.ko");
   tree.add_link("/lib", "usr/lib");
   const Machine machine = collect(std::move(tree));
@@ -62,7 +63,8 @@ TEST(ModuleFiles, ModulesDepNamesUnusualPlaces) {
   RecordedTree tree;
   tree.add_file("/lib/modules/6.8.0-49-generic/odd/place/nvidia.ko", "x");
   tree.add_file("/lib/modules/6.8.0-49-generic/modules.dep",
-                "kernel/fs/ext4/ext4.ko: kernel/lib/crc16.ko\nodd/place/nvidia.ko: kernel/drivers/gpu/drm/drm.ko\ngone/nvidia-uvm.ko: odd/place/nvidia.ko\n../../../etc/nvidia.ko:\n");
+                "kernel/fs/ext4/ext4.ko: kernel/lib/crc16.ko\nodd/place/nvidia.ko: "
+                "kernel/drivers/gpu/drm/drm.ko\ngone/nvidia-uvm.ko: odd/place/nvidia.ko\n../../../etc/nvidia.ko:\n");
   EXPECT_EQ(paths(collect(std::move(tree))), "/lib/modules/6.8.0-49-generic/odd/place/nvidia.ko\n");
 }
 
@@ -97,11 +99,23 @@ TEST(ModuleFiles, AnUnreadableFolderIsNotAnEmptyOne) {
 }
 
 TEST(ModuleRole, MapsPackagedNames) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"nvidia", "nvidia"}, {"nvidia_uvm", "nvidia-uvm"}, {"nvidia-current", "nvidia"}, {"nvidia-current-modeset", "nvidia-modeset"},
-      {"nvidia-tesla-470-drm", "nvidia-drm"}, {"nvidia-legacy-390xx-uvm", "nvidia-uvm"}, {"nvidia-legacy-390xx", "nvidia"}, {"nvidia-peermem", "nvidia-peermem"},
-      {"nvidia-vgpu-vfio", "nvidia-vgpu-vfio"}, {"nvidiafb", ""}, {"nvidia-wmi-ec-backlight", ""}, {"nvidia_cspmu", ""}, {"nouveau", ""}, {"nvidia-fs", "nvidia-fs"},
-      {"nvidia-open", "nvidia"}, {"nvidia-550", "nvidia"}, {"", ""}};
+  const std::pair<const char*, const char*> cases[] = {{"nvidia", "nvidia"},
+                                                       {"nvidia_uvm", "nvidia-uvm"},
+                                                       {"nvidia-current", "nvidia"},
+                                                       {"nvidia-current-modeset", "nvidia-modeset"},
+                                                       {"nvidia-tesla-470-drm", "nvidia-drm"},
+                                                       {"nvidia-legacy-390xx-uvm", "nvidia-uvm"},
+                                                       {"nvidia-legacy-390xx", "nvidia"},
+                                                       {"nvidia-peermem", "nvidia-peermem"},
+                                                       {"nvidia-vgpu-vfio", "nvidia-vgpu-vfio"},
+                                                       {"nvidiafb", ""},
+                                                       {"nvidia-wmi-ec-backlight", ""},
+                                                       {"nvidia_cspmu", ""},
+                                                       {"nouveau", ""},
+                                                       {"nvidia-fs", "nvidia-fs"},
+                                                       {"nvidia-open", "nvidia"},
+                                                       {"nvidia-550", "nvidia"},
+                                                       {"", ""}};
   for (const auto& [name, role] : cases) EXPECT_EQ(nvidia_module_role(name), role) << name;
 }
 

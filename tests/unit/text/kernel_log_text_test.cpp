@@ -8,7 +8,9 @@
 namespace gpuvet {
 namespace {
 
-std::vector<LogEvent> parse(std::string_view text, const KernelLogOptions& options = {}) { return parse_kernel_log("log", text, options); }
+std::vector<LogEvent> parse(std::string_view text, const KernelLogOptions& options = {}) {
+  return parse_kernel_log("log", text, options);
+}
 
 std::string kinds(const std::vector<LogEvent>& events) {
   std::string out;
@@ -20,7 +22,8 @@ TEST(KernelLog, JoinsApiMismatchOverFourLines) {
   const auto events = parse(
       "2025-05-27T09:25:07.409999+00:00 box kernel: [  907.410000] NVRM: API mismatch: the client has the version 550.120, but\n"
       "2025-05-27T09:25:07.409999+00:00 box kernel: [  907.410000] NVRM: this kernel module has the version 535.183.01.  Please\n"
-      "2025-05-27T09:25:07.409999+00:00 box kernel: [  907.410000] NVRM: make sure that this kernel module and all NVIDIA driver\n"
+      "2025-05-27T09:25:07.409999+00:00 box kernel: [  907.410000] NVRM: make sure that this kernel module and all NVIDIA "
+      "driver\n"
       "2025-05-27T09:25:07.409999+00:00 box kernel: [  907.410000] NVRM: components have the same version.\n");
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].kind, "nvrm");
@@ -49,11 +52,15 @@ TEST(KernelLog, JoinsLinesOfDmesgWithoutTheirOwnTime) {
 
 TEST(KernelLog, SplitsEscapedNewlinesOfOneRecord) {
   const auto rsyslog = parse(
-      "Jun 30 11:07:05 gpu-0 kernel: NVRM: API mismatch: the client has the version 535.54.03, but#012NVRM: this kernel module has the "
-      "version 530.30.02.  Please#012NVRM: make sure that this kernel module and all NVIDIA driver#012NVRM: components have the same version.\n");
+      "Jun 30 11:07:05 gpu-0 kernel: NVRM: API mismatch: the client has the version 535.54.03, but#012NVRM: this kernel module "
+      "has the "
+      "version 530.30.02.  Please#012NVRM: make sure that this kernel module and all NVIDIA driver#012NVRM: components have the "
+      "same version.\n");
   ASSERT_EQ(rsyslog.size(), 1U);
   EXPECT_NE(rsyslog[0].text.find("but this kernel module has the version 530.30.02."), std::string::npos);
-  const auto kmsg = parse("4,1235,5678902,-;NVRM: API mismatch: the client has the version 550.120, but\\x0aNVRM: this kernel module has the version 535.183.01.\n");
+  const auto kmsg = parse(
+      "4,1235,5678902,-;NVRM: API mismatch: the client has the version 550.120, but\\x0aNVRM: this kernel module has the version "
+      "535.183.01.\n");
   ASSERT_EQ(kmsg.size(), 1U);
   EXPECT_NE(kmsg[0].text.find("but this kernel module"), std::string::npos);
 }
@@ -110,7 +117,8 @@ TEST(KernelLog, JournalSeparatorsAndBackwardTimeStartBoots) {
   ASSERT_EQ(journal.size(), 2U);
   EXPECT_EQ(journal[0].boot, -1);
   EXPECT_EQ(journal[1].boot, 0);
-  const auto backwards = parse("[ 5000.0] NVRM: Xid (PCI:0000:01:00): 79, x\n[   12.0] NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.120\n");
+  const auto backwards =
+      parse("[ 5000.0] NVRM: Xid (PCI:0000:01:00): 79, x\n[   12.0] NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.120\n");
   EXPECT_EQ(backwards[0].boot, -1);
   EXPECT_EQ(backwards[1].boot, 0);
 }
@@ -154,7 +162,8 @@ TEST(KernelLog, KnowsTheKindsOfLines) {
       {"nvidia 0000:01:00.0: Unable to change power state from D3cold to D0, device inaccessible", "pci"},
       {"pcieport 0000:00:01.0: AER: Corrected error received: 0000:01:00.0", "aer"},
       {"pcieport 0000:00:01.0: AER: enabled with IRQ 122", ""},
-      {"DMAR: [DMA Read NO_PASID] Request device [01:00.0] fault addr 0x7f000 [fault reason 0x06] PTE Read access is not set", "iommu"},
+      {"DMAR: [DMA Read NO_PASID] Request device [01:00.0] fault addr 0x7f000 [fault reason 0x06] PTE Read access is not set",
+       "iommu"},
       {"nvidia 0000:01:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x000a address=0xfee0 flags=0x0070]", "iommu"},
       {"DMAR: Host address width 39", ""},
       {"PM: suspend entry (deep)", "suspend"},
@@ -164,7 +173,8 @@ TEST(KernelLog, KnowsTheKindsOfLines) {
       {"vfio-pci 0000:01:00.0: vgaarb: VGA decodes changed", "vfio"},
       {"bbswitch: disabling discrete graphics", "gpu-switch"},
       {"nvidia-uvm: Loaded the UVM driver, major device number 508.", "nvidia-uvm"},
-      {"[drm:nv_drm_load [nvidia_drm]] *ERROR* [nvidia-drm] [GPU ID 0x00000100] Failed to allocate NvKmsKapiDevice", "nvidia-drm"},
+      {"[drm:nv_drm_load [nvidia_drm]] *ERROR* [nvidia-drm] [GPU ID 0x00000100] Failed to allocate NvKmsKapiDevice",
+       "nvidia-drm"},
       {"nvidia-modeset: ERROR: GPU:0: Failed to query display engine channel state", "nvidia-modeset"},
       {"nvidia 0000:01:00.0: Direct firmware load for nvidia/550.54.14/gsp_ga10x.bin failed with error -2", "firmware"},
       {"NVRM kgspInitRm_IMPL: missing NVDEC0 engine, cannot initialize GSP-RM", "nvrm"},
@@ -193,7 +203,8 @@ TEST(KernelLog, KeepsProgramsAroundTheDriverAndNoOthers) {
 
 TEST(KernelLog, LatestEventsOutliveAFlood) {
   std::string text = "[    1.0] Linux version 6.8.0\n";
-  for (int i = 0; i < 60000; ++i) text += "[  100.0] NVRM: Xid (PCI:0000:01:00): 13, pid=" + std::to_string(i) + ", Graphics Exception\n";
+  for (int i = 0; i < 60000; ++i)
+    text += "[  100.0] NVRM: Xid (PCI:0000:01:00): 13, pid=" + std::to_string(i) + ", Graphics Exception\n";
   text += "[  200.0] NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus.\n";
   const auto events = parse(text);
   EXPECT_LT(events.size(), 5000U);
@@ -207,7 +218,9 @@ TEST(KernelLog, LatestEventsOutliveAFlood) {
 TEST(KernelLog, GarbageIsNoEvent) {
   EXPECT_TRUE(parse("").empty());
   EXPECT_TRUE(parse(std::string(100000, '\xff')).empty());
-  const auto events = parse("[ 1.0] NVRM: \xff\xfe bad\x01" "bytes\n");
+  const auto events = parse(
+      "[ 1.0] NVRM: \xff\xfe bad\x01"
+      "bytes\n");
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].text, "NVRM: ?? bad bytes");
 }
