@@ -51,8 +51,6 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-bool contains_ignoring_case(std::string_view text, std::string_view part) { return lower(text).find(lower(part)) != std::string::npos; }
-
 std::optional<std::int64_t> decimal(std::string_view text) { return whole_number<std::int64_t>(trim(text), 10); }
 
 std::optional<std::uint64_t> hexadecimal(std::string_view text) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/fact.h"
+#include "model/text_search.h"
 #include "system/system.h"
 
 namespace gpuvet {
@@ -31,7 +32,6 @@ std::string_view trim(std::string_view text);
 std::vector<std::string_view> words(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string lower(std::string_view text);
-bool contains_ignoring_case(std::string_view text, std::string_view part);
 /// Whole texts only, blanks around allowed.
 std::optional<std::int64_t> decimal(std::string_view text);
 std::optional<std::uint64_t> hexadecimal(std::string_view text);

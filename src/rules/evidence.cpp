@@ -16,7 +16,6 @@ constexpr double aftermath_seconds = 600;
 
 bool is_health_xid(std::int64_t code) { return std::ranges::find(health_xids, code) != health_xids.end(); }
 
-char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
 /// "0000:01:00" of "0000:01:00.0".
 std::string_view without_function(std::string_view address) { return address.substr(0, address.find('.')); }
@@ -182,11 +181,6 @@ void quote_events(std::vector<Origin>& evidence, std::span<const LogEvent* const
 
 Action make_action(std::string_view type, std::map<std::string, std::string> parameters) {
   return {std::string(type), std::move(parameters)};
-}
-
-bool contains_ignoring_case(std::string_view text, std::string_view part) {
-  const auto equal = [](char a, char b) { return lower(a) == lower(b); };
-  return !std::ranges::search(text, part, equal).empty() || part.empty();
 }
 
 std::string join(std::span<const std::string> items, std::string_view separator) {

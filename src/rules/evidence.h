@@ -10,6 +10,7 @@
 
 #include "model/finding.h"
 #include "model/machine.h"
+#include "model/text_search.h"
 
 namespace gpuvet {
 
@@ -78,8 +79,6 @@ Action make_action(std::string_view type, std::map<std::string, std::string> par
 
 // ---- text ----------------------------------------------------------------------------------------------------------
 
-/// Upper and lower case of ASCII letters count as equal. O(length × part).
-bool contains_ignoring_case(std::string_view text, std::string_view part);
 std::string join(std::span<const std::string> items, std::string_view separator);
 
 }  // namespace gpuvet
