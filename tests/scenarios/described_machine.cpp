@@ -50,11 +50,12 @@ tl::expected<DescribedMachine, std::string> load_described_machine(const std::st
     const json j = json::parse(in);
     DescribedMachine machine;
     machine.path = path;
-    machine.title = j.value("title", "");
+    const auto text = [&](const char* key) { return j.contains(key) && j.at(key).is_string() ? j.at(key).get<std::string>() : std::string(); };
+    machine.title = text("title");
     machine.kind = j.at("kind");
-    machine.layer = j.value("layer", "");
-    machine.world = j.value("world", "");
-    machine.purpose = j.value("purpose", "");
+    machine.layer = text("layer");
+    machine.world = text("world");
+    machine.purpose = text("purpose");
     machine.also_ok = j.value("also_ok", std::vector<std::string>{});
     machine.must_not = j.value("must_not", std::vector<std::string>{});
     machine.options.has_environment = true;
