@@ -102,7 +102,9 @@ class KernelFolder {
 
   void add(const std::string& folder, const std::string& file, FileType type) {
     ModuleName name = split_module_name(file);
-    if (name.name.empty() || !wanted(name.name) || out_.size() >= max_module_files) return;
+    if (name.name.empty() || (type != FileType::Regular && type != FileType::Link) || !wanted(name.name) ||
+        out_.size() >= max_module_files)
+      return;
     std::string path = folder + "/" + file;
     if (!seen_.insert(path).second) return;
     // weak-updates are links, and one may dangle; an entry of modules.dep may be gone
