@@ -107,8 +107,8 @@ Judged module_missing_for_running_kernel(const RuleContext& context) {
   Origin why;
   if (!kernel_driver_was_installed(context, &why)) return std::nullopt;
   const auto* kernels = context.machine.kernel_driver.kernels.get();
-  const bool folder_gone = kernels && !kernels->empty() && !running_kernel_folder(context);
   const auto others = kernels_with_module(context);
+  const bool folder_gone = kernels && (!kernels->empty() || !others.empty()) && !running_kernel_folder(context);
   finding.parameters = {{"kernel", running_kernel(context)}, {"kernels", others.empty() ? "-" : join(others, ", ")}};
   add(finding.evidence, quote_kernel(context));
   add(finding.evidence, {"/lib/modules/" + running_kernel(context), 0, folder_gone ? "no such folder" : "no nvidia.ko"});
