@@ -188,10 +188,17 @@ void keep_relevant_devices(const Machine& machine, std::vector<LogEvent>& events
   const auto* devices = machine.pci.get();
   if (devices == nullptr) return;
   std::set<std::string, std::less<>> known;
+  const auto slot = [](const std::string& address) { return address.substr(0, address.find('.')); };
   for (const PciDevice& device : *devices) {
     if (device.vendor != 0x10de) continue;
-    known.insert(device.address.substr(0, device.address.find('.')));
-    if (!device.parent.empty()) known.insert(device.parent.substr(0, device.parent.find('.')));
+    known.insert(slot(device.address));
+    std::string bridge = device.parent;
+    for (int depth = 0; depth < 32 && !bridge.empty(); ++depth) {
+      known.insert(slot(bridge));
+      const auto above =
+          std::find_if(devices->begin(), devices->end(), [&](const PciDevice& other) { return other.address == bridge; });
+      bridge = above == devices->end() ? std::string() : above->parent;
+    }
   }
   for (const LogEvent& event : events) {
     const bool nvidias = event.kind == "nvrm" || event.kind == "xid" || event.kind == "sxid" || event.kind == "nvidia" ||

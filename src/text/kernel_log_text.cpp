@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 
 #include "text/log_kind.h"
@@ -54,6 +55,23 @@ std::string_view without_newline(std::string_view line) {
   return line;
 }
 
+/// syslog's own folding, "message repeated 3 times: [ [  100.0] NVRM: …]": the line becomes the message inside. Answers how often
+/// it came.
+std::int64_t unfold_repetition(LogLine& line) {
+  constexpr std::string_view mark = "message repeated ", times = " times: [";
+  if (!line.text.starts_with(mark)) return 1;
+  std::int64_t count = 0;
+  const auto [end, error] = std::from_chars(line.text.data() + mark.size(), line.text.data() + line.text.size(), count);
+  const std::string_view rest = line.text.substr(static_cast<std::size_t>(end - line.text.data()));
+  if (error != std::errc() || count < 1 || count > 1000000 || !rest.starts_with(times)) return 1;
+  std::string_view inside = trimmed(rest.substr(times.size()));
+  if (inside.ends_with(']')) inside.remove_suffix(1);
+  const LogLine inner = parse_log_line(inside);
+  line.text = inner.text;
+  if (inner.seconds >= 0) line.seconds = inner.seconds;
+  return count;
+}
+
 /// Calls `part` for each of the lines that one record holds: rsyslog writes "#012" for a newline inside a message, /dev/kmsg
 /// "\x0a".
 void for_each_part(std::string_view text, auto&& part) {
@@ -89,7 +107,8 @@ void KernelLogParser::take_line(std::string_view line, std::uint32_t number) {
     open_ = false;
     return;
   }
-  const LogLine whole = parse_log_line(line);
+  LogLine whole = parse_log_line(line);
+  repeats_ = unfold_repetition(whole);
   LogLine part = whole;
   bool first = true;
   for_each_part(whole.text, [&](std::string_view text) {
@@ -131,6 +150,7 @@ void KernelLogParser::take_part(const LogLine& line, std::string_view raw, std::
   event.pci = std::move(kind.pci);
   event.code = kind.code;
   event.boot = boot_;
+  event.count = repeats_;
   event.seconds = line.has_header ? line.seconds : header_seconds_;  // a line of a message of several lines has none of its own
   event.time = printable(line.has_header ? line.time : std::string_view(header_time_), 64);
   event.origin = {name_, line_numbers_ ? number : 0, printable(trimmed(raw), 400)};

@@ -50,6 +50,7 @@ class KernelLogParser {
   double last_seconds_ = -1;
   double header_seconds_ = -1;  ///< of the last line that told its time
   std::string header_time_;
+  std::int64_t repeats_ = 1;  ///< how often syslog says the line at hand came
   bool kernel_lines_ = false;
   bool boot_start_ = false;
   // the event that further NVRM lines may continue

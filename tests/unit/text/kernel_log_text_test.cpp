@@ -95,6 +95,17 @@ TEST(KernelLog, FoldsTheSameTwoLinesOfEveryAttempt) {
   EXPECT_EQ(events[1].count, 50);
 }
 
+TEST(KernelLog, UnfoldsRepetitionsThatSyslogFolded) {
+  const auto events = parse(
+      "May 27 09:10:00 box kernel: [  100.0] NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x26:0x56:1474)\n"
+      "May 27 09:10:09 box kernel: message repeated 3 times: [ [  101.0] NVRM: GPU 0000:01:00.0: RmInitAdapter failed! "
+      "(0x26:0x56:1474)]\n"
+      "May 27 09:10:09 box kernel: message repeated x times: [ NVRM: y]\n");
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].text, "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x26:0x56:1474)");
+  EXPECT_EQ(events[0].count, 4);
+}
+
 TEST(KernelLog, CountsBootsBackFromTheNewest) {
   const auto events = parse(
       "May 25 09:10:00 box kernel: NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus.\n"
