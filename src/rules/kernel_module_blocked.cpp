@@ -30,6 +30,15 @@ bool enforces_signatures(const RuleContext& context) {
   return os.secure_boot.is(true) && os_is_like(context, {"ubuntu", "debian", "fedora", "rhel", "centos", "suse", "opensuse"});
 }
 
+/// Signed with a key that is built into the distribution's kernel.
+bool signed_by_distribution(const ModuleFile& file) {
+  const auto* signer = file.signer.get();
+  if (!signer) return false;
+  for (std::string_view own : {"Canonical Ltd.", "Debian Secure Boot", "Red Hat", "SUSE Linux Enterprise Secure Boot", "openSUSE Secure Boot"})
+    if (signer->find(own) != std::string::npos) return true;
+  return false;
+}
+
 /// Whose public key must be enrolled, by who builds the modules here.
 std::string key_file(const RuleContext& context) {
   if (os_is_like(context, {"ubuntu"})) return "/var/lib/shim-signed/mok/MOK.der";
@@ -93,7 +102,7 @@ Judged secure_boot_module_rejected(const RuleContext& context) {
   const auto* file = running_module_file(context);
   auto events = rejection_events(context);
   // A line without a name may speak of another module; it counts when ours is there and cannot be told to be trusted.
-  if (!file) std::erase_if(events, [](const LogEvent* event) { return !names_nvidia(*event); });
+  if (!file || signed_by_distribution(*file)) std::erase_if(events, [](const LogEvent* event) { return !names_nvidia(*event); });
   const bool unsigned_file = file && file->has_signature.is(false) && surely_unloaded(context) && context.machine.os.secure_boot.is(true) && enforces_signatures(context);
   if (events.empty() && !unsigned_file) return std::nullopt;
   if (!events.empty() && !surely_unloaded(context) && !names_nvidia(*events.front()) && context.machine.kernel_driver.loaded.is_known()) return std::nullopt;

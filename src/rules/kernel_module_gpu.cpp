@@ -213,8 +213,9 @@ Judged gsp_firmware_missing(const RuleContext& context) {
   if (!no_start) no_start = first_event_with(context.machine, {"RmInitAdapter failed", "(0x61:"});
   // The log must show that the firmware was wanted; the disk that it is not there, or the log that it was not found.
   if (!not_found && !(folder_missing && no_start)) return std::nullopt;
+  // The proprietary module does without the firmware where it can; only a failed start makes the missing file a fault.
   const bool runs = std::ranges::any_of(context.machine.kernel_driver.gpus, [](const ProcGpu& gpu) { return !gpu.firmware.empty() && gpu.firmware != "N/A"; });
-  if (runs && !first_event_with(context.machine, {"RmInitAdapter failed"})) return std::nullopt;
+  if ((runs || flavor_of(context) != "open") && !no_start && !first_event_with(context.machine, {"RmInitAdapter failed"})) return std::nullopt;
 
   Finding finding;
   finding.variant = folder_missing || context.machine.kernel_driver.firmware.is_not_seen() ? "" : "initramfs";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "model/module_name.h"
 #include "rules/kernel_module.h"
 
 namespace gpuvet::kernel_module {
@@ -125,6 +126,14 @@ bool two_package_sets(const RuleContext& context, std::vector<Origin>& evidence)
   return true;
 }
 
+/// Module (loaded, else the one that would be) and winning library are known to differ.
+bool uses_differ(const RuleContext& context) {
+  if (differing_library(context)) return true;
+  if (is_loaded(context)) return false;
+  const auto disk = version_of(running_module_file(context)), user = version_of(context.libcuda);
+  return disk && user && *disk != *user;
+}
+
 enum class Story { Unknown, PendingReboot, Initramfs, HalfUpgraded, StaleCopy, AnotherBuild };
 
 /// The kernel module packages and the libraries' version, by what is on disk.
@@ -154,6 +163,22 @@ bool upgraded_before_boot(const RuleContext& context, const DriverVersion& libra
   });
 }
 
+/// A kernel newer than the running one has an NVIDIA module: the update prepared the next boot, not this one.
+bool next_kernel_has_module(const RuleContext& context) {
+  const auto running = KernelVersion::parse(running_kernel(context));
+  const auto* files = context.machine.kernel_driver.module_files.get();
+  return running && files && std::ranges::any_of(*files, [&](const ModuleFile& file) {
+    const auto release = KernelVersion::parse(file.kernel);
+    return release && *running < *release && nvidia_module_role(file.name) == "nvidia";
+  });
+}
+
+/// The running kernel was replaced, or another one is ready: a reboot brings a module that fits the new packages.
+bool waits_for_the_next_boot(const RuleContext& context) {
+  const bool folder_gone = context.machine.kernel_driver.kernels.is_known() && !running_kernel_folder(context);
+  return folder_gone || next_kernel_has_module(context);
+}
+
 Story story_of(const RuleContext& context, const DriverLibrary& library) {
   const DriverVersion loaded = *context.loaded_driver;
   const DriverVersion user = *version_of(&library);
@@ -165,6 +190,7 @@ Story story_of(const RuleContext& context, const DriverLibrary& library) {
     return upgraded_before_boot(context, user) ? Story::Initramfs : Story::PendingReboot;
   }
   if (half_done(context)) return Story::HalfUpgraded;
+  if (waits_for_the_next_boot(context) && (library.package.is_known() || packaged(context, PackageRole::Compute) == user)) return Story::PendingReboot;
   if (disk && *disk == loaded) {
     if (other_module_file_matches(context, user)) return Story::AnotherBuild;
     if (library.package.is_absent() && packaged(context, PackageRole::Compute) == loaded) return Story::StaleCopy;
@@ -291,9 +317,7 @@ Judged driver_installed_twice(const RuleContext& context) {
     return std::nullopt;
   }
   if (context.loaded_driver) add(finding.evidence, quote_loaded(context));
-  // Everything in use agrees: untidy, not broken.
-  const bool agrees = context.loaded_driver && context.libcuda && !differing_library(context);
-  if (agrees) finding.severity = Severity::Note;
+  if (!uses_differ(context)) finding.severity = Severity::Note;  // untidy, not broken
   return finding;
 }
 
