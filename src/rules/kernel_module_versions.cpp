@@ -184,7 +184,8 @@ Story story_of(const RuleContext& context, const DriverLibrary& library) {
   const DriverVersion user = *version_of(&library);
   const auto disk = version_of(running_module_file(context));
   // A library that no package owns, or that LD_LIBRARY_PATH brings, beside a right one.
-  if (matching_loser(context, library) && (library.package.is_absent() || library.found_by == "LD_LIBRARY_PATH")) return Story::StaleCopy;
+  const bool packages_fit = packaged(context, PackageRole::Compute) == loaded;
+  if (matching_loser(context, library) && (library.package.is_absent() || library.found_by == "LD_LIBRARY_PATH" || packages_fit)) return Story::StaleCopy;
   if (disk && *disk == user) {
     if (other_module_file_matches(context, loaded)) return Story::AnotherBuild;
     return upgraded_before_boot(context, user) ? Story::Initramfs : Story::PendingReboot;
