@@ -1,0 +1,32 @@
+#pragma once
+// Rules of the user-mode driver, grouped by what they look at.
+
+#include <optional>
+
+#include "rules/rule.h"
+
+namespace gpuvet::user_driver {
+
+// user_driver_libraries.cpp: which copy of a library a new process gets
+std::optional<Finding> stub_libcuda_loaded(const RuleContext& context);
+std::optional<Finding> libcuda_missing(const RuleContext& context);
+std::optional<Finding> nvml_missing(const RuleContext& context);
+std::optional<Finding> libcuda_so_symlink_missing(const RuleContext& context);
+std::optional<Finding> multiple_libcuda(const RuleContext& context);
+
+// user_driver_compat.cpp: forward compatibility, and what an image asks for
+std::optional<Finding> compat_libcuda_shadows_driver(const RuleContext& context);
+std::optional<Finding> forward_compat_on_unsupported_gpu(const RuleContext& context);
+std::optional<Finding> driver_too_old_for_container_image(const RuleContext& context);
+
+// user_driver_services.cpp: fabric manager, licences, persistence
+std::optional<Finding> fabric_manager_version_mismatch(const RuleContext& context);
+std::optional<Finding> fabric_manager_not_running(const RuleContext& context);
+std::optional<Finding> vgpu_unlicensed(const RuleContext& context);
+std::optional<Finding> vgpu_guest_driver_mismatch(const RuleContext& context);
+std::optional<Finding> nvidia_persistenced_down(const RuleContext& context);
+
+/// What NVIDIA_REQUIRE_CUDA (and CUDA_VERSION) of an image ask for: its CUDA release; nothing when not told.
+std::optional<CudaVersion> image_cuda_version(const Machine& machine);
+
+}  // namespace gpuvet::user_driver
