@@ -108,7 +108,7 @@ std::vector<const DkmsModule*> dkms_entries(const RuleContext& context) {
   const auto* dkms = context.machine.kernel_driver.dkms.get();
   if (!dkms) return entries;
   for (const auto& entry : *dkms)
-    if (nvidia_module_role(entry.name) == "nvidia") entries.push_back(&entry);
+    if (nvidia_module_role(entry.name) == "nvidia" || entry.name == "akmod-nvidia") entries.push_back(&entry);
   return entries;
 }
 

@@ -32,7 +32,7 @@ bool kernel_driver_was_installed(const RuleContext& context, Origin* why = nullp
 std::vector<const MachineGpu*> unclaimed_gpus(const RuleContext& context);
 bool bound_to(const PciDevice& device, std::initializer_list<std::string_view> drivers);
 
-/// DKMS entries of the driver (any of nvidia, nvidia-open, nvidia-current, nvidia-srv …).
+/// DKMS entries of the driver (any of nvidia, nvidia-open, nvidia-current, nvidia-srv …) and failed builds of akmods.
 std::vector<const DkmsModule*> dkms_entries(const RuleContext& context);
 /// The driver on this machine is compiled here: DKMS or akmods.
 bool builds_modules(const RuleContext& context);

@@ -93,6 +93,20 @@ Origin quote_transaction(const PackageTransaction& transaction) {
   return origin;
 }
 
+/// NVIDIA's repositories name the release: ".../repos/ubuntu2204/x86_64/" on a machine that is not Ubuntu 22.04.
+bool of_another_release(const RuleContext& context, std::string_view repository) {
+  const auto at = repository.find("/repos/");
+  const auto& os = context.machine.os;
+  if (at == std::string_view::npos || !os.id.is_known() || !os.version_id.is_known()) return false;
+  auto name = repository.substr(at + 7);
+  name = name.substr(0, name.find('/'));
+  const auto digits = name.find_first_of("0123456789");
+  if (digits == std::string_view::npos || !os_is_like(context, {name.substr(0, digits)})) return false;
+  std::string version = *os.version_id.get();
+  std::erase(version, '.');
+  return !version.starts_with(name.substr(digits));
+}
+
 std::set<std::uint32_t> branches_of(const std::vector<DriverPackage>& packages, PackageRole role) {
   std::set<std::uint32_t> branches;
   for (const auto& package : packages) {
@@ -350,17 +364,22 @@ Judged package_manager_blocked(const RuleContext& context) {
   const auto& packages = context.machine.packages;
   const auto broken = unfinished_packages(context);
   const auto* last = last_driver_transaction(context);
-  if (broken.empty() && packages.problems.empty() && !(last && last->failed)) return std::nullopt;
+  // A failure long mended leaves its line in the history: it counts while the driver is not whole.
+  const auto disk = version_of(running_module_file(context)), packaged_module = packaged(context, PackageRole::Module);
+  const bool old_module = disk && packaged_module && *disk != *packaged_module;
+  const bool incomplete = differing_library(context) || (surely_unloaded(context) && (!running_module_file(context) || old_module));
+  const bool failed = last && last->failed && incomplete;
+  if (broken.empty() && !failed) return std::nullopt;
   Finding finding;
   for (const auto* package : broken)
     if (finding.evidence.size() < 4) add(finding.evidence, quote(*package));
-  for (const auto& problem : packages.problems)
-    if (finding.evidence.size() < 6) add(finding.evidence, problem);
-  if (last && last->failed) add(finding.evidence, quote_transaction(*last));
-  const auto* first = broken.empty() ? nullptr : broken.front();
-  finding.parameters = {{"manager", packages.manager.value_or("package manager")}, {"package", first ? first->name : "NVIDIA"}};
-  // With a driver that runs and fits, an unfinished package is something to tidy up.
+  if (failed) add(finding.evidence, quote_transaction(*last));
+  for (const auto& repository : packages.repositories)
+    if (finding.evidence.size() < 6 && of_another_release(context, repository.text)) add(finding.evidence, repository);
+  finding.parameters = {{"manager", packages.manager.value_or("package manager")}, {"package", broken.empty() ? last->command : broken.front()->name}};
+  // With a driver that runs and fits, an unfinished package is something to tidy up; with its module on disk, not the reason.
   if (is_loaded(context) && !differing_library(context)) finding.severity = Severity::Note;
+  else if (!incomplete) finding.severity = Severity::Warning;
   finding.repair = {make_action("finish-package-upgrade"), make_action("reboot")};
   return finding;
 }

@@ -413,6 +413,10 @@ TEST(PackageManager, BrokenStateIsAnErrorOnlyWithoutARunningDriver) {
   machine.packages.installed.get()->front().status = "half-configured";
   auto finding = run(package_manager_blocked, machine);
   ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->severity, Severity::Warning) << "the module is there: something else keeps it from loading";
+  machine.kernel_driver.module_files = Fact<std::vector<ModuleFile>>::known({});
+  finding = run(package_manager_blocked, machine);
+  ASSERT_TRUE(finding);
   EXPECT_EQ(finding->severity, Severity::Error);
   Machine works = running_machine();
   works.packages.installed.get()->front().status = "half-configured";
