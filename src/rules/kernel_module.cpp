@@ -58,7 +58,12 @@ const ModuleFile* running_module_file(const RuleContext& context) {
 }
 
 bool surely_no_module_for_running_kernel(const RuleContext& context) {
-  return context.machine.os.kernel.is_known() && context.machine.kernel_driver.module_files.is_known() && !running_module_file(context);
+  const std::string kernel = running_kernel(context);
+  if (kernel.empty()) return false;
+  if (context.machine.kernel_driver.module_files.is_known()) return !running_module_file(context);
+  // A pasted `dkms status` instead of the disk: it lists what was built, and this kernel is not among it.
+  const auto entries = dkms_entries(context);
+  return !entries.empty() && std::ranges::none_of(entries, [&](const DkmsModule* entry) { return entry->kernel == kernel && entry->state == "installed"; });
 }
 
 namespace {

@@ -22,7 +22,7 @@ bool is_loaded(const RuleContext& context);
 std::string running_kernel(const RuleContext& context);
 /// nvidia.ko for the running kernel; null: none, or not seen.
 const ModuleFile* running_module_file(const RuleContext& context);
-/// The module folders were seen and none holds an nvidia.ko for the running kernel.
+/// The module folders (else DKMS' own list) were seen and there is no nvidia.ko for the running kernel.
 bool surely_no_module_for_running_kernel(const RuleContext& context);
 /// A trace that the kernel part of a driver was installed here: a module for some kernel, a package that brings or builds
 /// one, DKMS, driver sources, the runfile's log. `why` receives it.

@@ -103,7 +103,8 @@ Judged secure_boot_module_rejected(const RuleContext& context) {
   const auto* file = running_module_file(context);
   auto events = rejection_events(context);
   // A line without a name may speak of another module; it counts when ours is there and cannot be told to be trusted.
-  if (!file || signed_by_distribution(*file)) std::erase_if(events, [](const LogEvent* event) { return !names_nvidia(*event); });
+  const bool none = !file && context.machine.kernel_driver.module_files.is_known();
+  if (none || (file && signed_by_distribution(*file))) std::erase_if(events, [](const LogEvent* event) { return !names_nvidia(*event); });
   const bool unsigned_file = file && file->has_signature.is(false) && surely_unloaded(context) && context.machine.os.secure_boot.is(true) && enforces_signatures(context);
   if (events.empty() && !unsigned_file) return std::nullopt;
   if (!events.empty() && !surely_unloaded(context) && !names_nvidia(*events.front()) && context.machine.kernel_driver.loaded.is_known()) return std::nullopt;

@@ -277,13 +277,23 @@ ApiMismatch api_mismatch(const RuleContext& context) {
   return found;
 }
 
+/// What the log says of the client, else what the packages other than the module's are.
+std::string client_version(const RuleContext& context, const std::string& told) {
+  if (!told.empty()) return told;
+  for (auto role : {PackageRole::Compute, PackageRole::Other})
+    if (const auto version = packaged(context, role); version && (!context.loaded_driver || *version != *context.loaded_driver)) return version->text;
+  return "?";
+}
+
 }  // namespace
 
 Judged driver_library_version_mismatch(const RuleContext& context) {
   const DriverLibrary* library = differing_library(context);
   const ApiMismatch mismatch = api_mismatch(context);
-  const bool only_log = !library && mismatch.event && !mismatch.client.empty() && !context.libcuda && !context.libnvml && context.machine.user_driver.libraries.is_not_seen();
-  if (!library && !only_log) return std::nullopt;
+  // Without the libraries, what the driver or NVML said of them: "Driver/library version mismatch" is NVML's error 18.
+  const bool unseen = !library && context.machine.user_driver.libraries.is_not_seen();
+  const auto* nvml = unseen ? first_event_with(context.machine, {"Driver/library version mismatch"}) : nullptr;
+  if (!library && !(unseen && (nvml || (mismatch.event && !mismatch.client.empty())))) return std::nullopt;
 
   Finding finding;
   Story story = Story::Unknown;
@@ -295,7 +305,10 @@ Judged driver_library_version_mismatch(const RuleContext& context) {
     if (const auto* loser = matching_loser(context, *library)) add(finding.evidence, quote_library(*loser));
   } else {
     finding.rank = 0.9;
-    finding.parameters = {{"loaded", mismatch.module.empty() ? "?" : mismatch.module}, {"library", mismatch.client}, {"path", "libcuda.so.1"}};
+    const std::string loaded = !mismatch.module.empty() ? mismatch.module : context.loaded_driver ? context.loaded_driver->text : "?";
+    finding.parameters = {{"loaded", loaded}, {"library", client_version(context, mismatch.client)}, {"path", "libcuda.so.1"}};
+    if (context.loaded_driver) add(finding.evidence, quote_loaded(context));
+    if (nvml) add(finding.evidence, quote(*nvml));
   }
   if (const auto* file = running_module_file(context); file && file->version.is_known()) add(finding.evidence, quote_file(*file, "version " + *file->version.get()));
   if (mismatch.event) add(finding.evidence, quote(*mismatch.event));
