@@ -91,6 +91,9 @@ class FileCollector {
     if (!real) {
       LibraryFile missing;
       missing.state = real.error().code == ErrorCode::Denied ? "unreadable" : "dangling";
+      // Its own place, so that one link seen by way of /lib and of /usr/lib stays one.
+      const auto slash = path.rfind('/');
+      if (const auto folder = system_.real_path(path.substr(0, slash))) missing.real_path = *folder + path.substr(slash);
       return missing;
     }
     auto [it, added] = by_real_path_.try_emplace(*real);

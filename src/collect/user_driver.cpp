@@ -71,7 +71,7 @@ std::set<std::string, std::less<>> read_mount_points(System& system) {
 /// three equal files there.
 using CopyKey = std::string;
 CopyKey copy_key(const LibraryFile& file, const std::string& soname) {
-  if (file.state == "dangling" || file.state == "unreadable") return soname + "|" + file.path;
+  if (file.state == "dangling" || file.state == "unreadable") return soname + "|" + (file.real_path.empty() ? file.path : file.real_path);
   return soname + "|" + std::string(folder_of(file.real_path)) + "|" + file.driver_version.value_or("?") + "|" + std::to_string(file.size) + "|" +
          file.elf_class;
 }
