@@ -45,7 +45,8 @@ constexpr std::array own_numbering = std::to_array<NameRule>({
 });
 
 constexpr std::array dpkg_names = std::to_array<NameRule>({
-    {"linux-modules-nvidia-", Match::Prefix, M}, {"linux-objects-nvidia-", Match::Prefix, M},
+    {"linux-modules-nvidia-fs", Match::Prefix, N}, {"linux-modules-nvidia-", Match::Prefix, M},
+    {"linux-objects-nvidia-", Match::Prefix, M},
     {"linux-signatures-nvidia-", Match::Prefix, O}, {"nvidia-dkms-", Match::Prefix, M},
     {"nvidia-kernel-open", Match::Prefix, M},   {"nvidia-kernel-dkms", Match::Exact, M},
     {"-kernel-dkms", Match::Suffix, M},         {"-kernel-open-dkms", Match::Suffix, M},
@@ -99,7 +100,9 @@ std::optional<std::uint32_t> branch_at(std::string_view name, std::size_t at) {
   auto rest = name.substr(at + 3);
   if (rest.starts_with("xx")) rest.remove_prefix(2);
   if (!rest.empty() && rest.front() != '-') return std::nullopt;
-  return static_cast<std::uint32_t>((name[at] - '0') * 100 + (name[at + 1] - '0') * 10 + (name[at + 2] - '0'));
+  const int number = (name[at] - '0') * 100 + (name[at + 1] - '0') * 10 + (name[at + 2] - '0');
+  if (number < 300) return std::nullopt;  // "-107-" of a kernel release
+  return static_cast<std::uint32_t>(number);
 }
 
 /// openSUSE's module packages carry the kernel behind the driver: "550.120_k6.4.0_150600.21-lp156.4.1".

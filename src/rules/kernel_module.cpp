@@ -88,12 +88,13 @@ bool kernel_driver_was_installed(const RuleContext& context, Origin* why) {
   if (some_module_file(context, why)) return true;
   for (const auto& package : driver_packages(machine))
     if (package.role == PackageRole::Module) return note(why, quote(*package.package));
-  if (auto entries = dkms_entries(context); !entries.empty())
-    return note(why, {"/var/lib/dkms/" + entries.front()->name, 0, entries.front()->version + " " + entries.front()->state});
-  if (machine.packages.runfile_driver.is_known())
-    return note(why, quote(machine.packages.runfile_driver, "/var/log/nvidia-installer.log", *machine.packages.runfile_driver.get()));
+  // A removed package may leave its folder in DKMS' tree; without the sources it builds nothing.
   const auto* sources = machine.kernel_driver.driver_sources.get();
-  return sources && !sources->empty() && note(why, {sources->front(), 0, "driver sources"});
+  const bool no_sources = machine.kernel_driver.driver_sources.is_absent() || (sources && sources->empty());
+  if (auto entries = dkms_entries(context); !entries.empty() && !no_sources)
+    return note(why, {"/var/lib/dkms/" + entries.front()->name, 0, entries.front()->version + " " + entries.front()->state});
+  if (!machine.packages.runfile_driver.is_known()) return false;
+  return note(why, quote(machine.packages.runfile_driver, "/var/log/nvidia-installer.log", *machine.packages.runfile_driver.get()));
 }
 
 bool bound_to(const PciDevice& device, std::initializer_list<std::string_view> drivers) {

@@ -25,7 +25,7 @@ const ModuleFile* running_module_file(const RuleContext& context);
 /// The module folders (else DKMS' own list) were seen and there is no nvidia.ko for the running kernel.
 bool surely_no_module_for_running_kernel(const RuleContext& context);
 /// A trace that the kernel part of a driver was installed here: a module for some kernel, a package that brings or builds
-/// one, DKMS, driver sources, the runfile's log. `why` receives it.
+/// one, DKMS with its sources, the runfile's log. `why` receives it.
 bool kernel_driver_was_installed(const RuleContext& context, Origin* why = nullptr);
 
 /// GPUs that no other driver (vfio-pci, nouveau …) holds.

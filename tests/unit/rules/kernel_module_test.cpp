@@ -155,6 +155,13 @@ TEST(DriverNotInstalled, SilentWithoutGpuWithoutBusAndWithARunfileLog) {
   EXPECT_FALSE(run(driver_not_installed, machine));
 }
 
+TEST(DriverNotInstalled, AFolderThatDkmsKeptIsNoDriver) {
+  Machine machine = bare_machine();
+  machine.kernel_driver.dkms = Fact<std::vector<DkmsModule>>::known({{"nvidia", "535.54.03", "", "", "added", {}, {}}});
+  machine.kernel_driver.driver_sources = Fact<std::vector<std::string>>::absent();
+  EXPECT_TRUE(run(driver_not_installed, machine));
+}
+
 TEST(ModuleNotLoaded, OnlyWithoutABetterReason) {
   Machine machine = installed_machine();
   EXPECT_TRUE(run(module_not_loaded, machine));
@@ -439,6 +446,9 @@ TEST(DriverPackages, RolesByName) {
   EXPECT_EQ(branch_in_package_name("libnvidia-compute-550-server"), 550u);
   EXPECT_EQ(branch_in_package_name("nvidia-470xx-utils"), 470u);
   EXPECT_FALSE(branch_in_package_name("lib32-nvidia-utils"));
+  EXPECT_FALSE(branch_in_package_name("linux-modules-nvidia-fs-6.8.0-107-generic"));
+  EXPECT_EQ(driver_package_role("linux-modules-nvidia-fs-6.8.0-107-generic", "dpkg"), PackageRole::NoDriver);
+  EXPECT_EQ(driver_package_role("nvidia-fabricmanager-550", "dpkg"), PackageRole::NoDriver);
 }
 
 }  // namespace
