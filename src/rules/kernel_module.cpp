@@ -127,6 +127,13 @@ bool builds_modules(const RuleContext& context) {
   return false;
 }
 
+bool builds_with_akmods(const RuleContext& context) { return !installed_packages_with(context.machine, "akmod-nvidia").empty(); }
+
+Action build_module_action(const RuleContext& context, const std::string& kernel, bool again) {
+  const char* type = builds_with_akmods(context) ? "build-akmods-module" : again ? "rebuild-kernel-module" : "build-kernel-module";
+  return make_action(type, {{"kernel", kernel}});
+}
+
 const InstalledKernel* running_kernel_folder(const RuleContext& context) {
   const auto* kernels = context.machine.kernel_driver.kernels.get();
   if (!kernels) return nullptr;

@@ -36,6 +36,10 @@ bool bound_to(const PciDevice& device, std::initializer_list<std::string_view> d
 std::vector<const DkmsModule*> dkms_entries(const RuleContext& context);
 /// The driver on this machine is compiled here: DKMS or akmods.
 bool builds_modules(const RuleContext& context);
+/// By akmods (RPM Fusion), so `dkms` can do nothing for it.
+bool builds_with_akmods(const RuleContext& context);
+/// The step that builds the module for `kernel` with what this machine has: akmods or DKMS. `again`: over one that is there.
+Action build_module_action(const RuleContext& context, const std::string& kernel, bool again = false);
 const InstalledKernel* running_kernel_folder(const RuleContext& context);
 
 /// "550" of the driver that is loaded, else installed; "" when not known.

@@ -43,8 +43,7 @@ bool signed_by_distribution(const ModuleFile& file) {
 /// Whose public key must be enrolled, by who builds the modules here.
 std::string key_file(const RuleContext& context) {
   if (os_is_like(context, {"ubuntu"})) return "/var/lib/shim-signed/mok/MOK.der";
-  if (installed_packages_with(context.machine, "akmod-nvidia").empty()) return "/var/lib/dkms/mok.pub";
-  return "/etc/pki/akmods/certs/public_key.der";
+  return builds_with_akmods(context) ? "/etc/pki/akmods/certs/public_key.der" : "/var/lib/dkms/mok.pub";
 }
 
 bool kills(const ModprobeDirective& directive) {
@@ -118,7 +117,9 @@ Judged secure_boot_module_rejected(const RuleContext& context) {
   if (file && file->has_signature.is_known())
     add(finding.evidence, quote_file(*file, file->has_signature.is(true) ? "signed by " + file->signer.value_or("a key that is not told") : "no signature"));
   std::map<std::string, std::string> parameters = {{"key", key_file(context)}, {"branch", branch_text(context)}, {"kernel", running_kernel(context)}};
-  finding.repair = {make_action("enroll-module-key", parameters), make_action("disable-secure-boot")};
+  if (builds_with_akmods(context) && finding.variant.empty()) finding.repair.push_back(make_action("sign-akmods-module", {{"kernel", running_kernel(context)}}));
+  finding.repair.push_back(make_action("enroll-module-key", parameters));
+  finding.repair.push_back(make_action("disable-secure-boot"));
   return finding;
 }
 

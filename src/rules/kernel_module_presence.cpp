@@ -36,8 +36,14 @@ std::map<std::string, std::string> kernel_parameters(const RuleContext& context)
   return {{"kernel", kernel}, {"arch_flavor", arch_kernel_flavor(kernel)}, {"suse_flavor", suse_kernel_flavor(kernel)}};
 }
 
-Action build_module(const RuleContext& context) {
-  return make_action("build-kernel-module", {{"kernel", running_kernel(context)}});
+/// The driver that serves the oldest GPU here: the newest one, or the last branch that still knows the chip.
+Action install_driver(const RuleContext& context) {
+  std::optional<std::uint32_t> last;
+  for (const auto& gpu : context.gpus)
+    if (const auto branch = gpu.identity.last_driver_branch; branch && (!last || *branch < *last)) last = branch;
+  if (!last) return make_action("install-driver", {{"rhel_stream", "open-dkms"}, {"arch_install", "sudo pacman -S --needed nvidia-open-dkms nvidia-utils linux-headers"}});
+  const std::string branch = std::to_string(*last);
+  return make_action("install-driver", {{"rhel_stream", branch + "-dkms"}, {"arch_install", "yay -S nvidia-" + branch + "xx-dkms nvidia-" + branch + "xx-utils"}});
 }
 
 bool speaks_of_headers(std::string_view line) {
@@ -97,7 +103,7 @@ Judged driver_not_installed(const RuleContext& context) {
     for (const auto& package : driver_packages(machine))
       if (package.role == PackageRole::Compute) add(finding.evidence, quote(*package.package));
   }
-  finding.repair = {make_action("install-driver"), make_action("reboot")};
+  finding.repair = {install_driver(context), make_action("reboot")};
   return finding;
 }
 
@@ -118,7 +124,11 @@ Judged module_missing_for_running_kernel(const RuleContext& context) {
     finding.variant = "kernel-replaced";
     finding.repair = {make_action("reboot")};
   } else if (builds_modules(context)) {
-    finding.repair = {build_module(context), make_action("load-module")};
+    finding.repair = {build_module_action(context, running_kernel(context)), make_action("load-module")};
+  } else if (const auto* runfile = context.machine.packages.runfile_driver.get(); runfile && !driver_version_of_packages(context.machine)) {
+    finding.variant = "runfile";
+    finding.parameters["version"] = *runfile;
+    finding.repair = {make_action("install-kernel-headers", kernel_parameters(context)), make_action("rerun-runfile-installer", {{"version", *runfile}}), make_action("load-module")};
   } else {
     finding.variant = "prebuilt";
     auto parameters = kernel_parameters(context);
@@ -144,7 +154,7 @@ Judged dkms_headers_missing(const RuleContext& context) {
   }
   for (const auto* entry : dkms_entries(context))
     add(finding.evidence, {"/var/lib/dkms/" + entry->name + "/" + entry->version, 0, entry->kernel.empty() ? entry->state : entry->kernel + ": " + entry->state});
-  finding.repair = {make_action("install-kernel-headers", kernel_parameters(context)), build_module(context), make_action("load-module")};
+  finding.repair = {make_action("install-kernel-headers", kernel_parameters(context)), build_module_action(context, running_kernel(context)), make_action("load-module")};
   return finding;
 }
 
@@ -178,7 +188,7 @@ Judged dkms_build_failed(const RuleContext& context) {
   }
   if (finding.evidence.size() < 2) add(finding.evidence, {"/var/lib/dkms/" + build->name + "/" + build->version, 0, build->kernel + ": " + build->state});
   if (finding.variant == "compiler") {
-    finding.repair = {make_action("install-kernel-compiler"), make_action("build-kernel-module", {{"kernel", build->kernel}}), make_action("load-module")};
+    finding.repair = {make_action("install-kernel-compiler"), build_module_action(context, build->kernel), make_action("load-module")};
   } else if (now) {
     finding.repair = {make_action("update-driver"), make_action("boot-older-kernel", {{"kernel", build->kernel}}), make_action("reboot")};
   }
@@ -204,7 +214,7 @@ Judged module_vermagic_mismatch(const RuleContext& context) {
   if (refused) add(finding.evidence, quote(*refused));
   if (file && file->vermagic.is_known()) add(finding.evidence, quote_file(*file, "vermagic: " + *file->vermagic.get()));
   if (!kernel.empty()) add(finding.evidence, quote_kernel(context));
-  finding.repair = {make_action("rebuild-kernel-module", {{"kernel", kernel}}), make_action("load-module")};
+  finding.repair = {build_module_action(context, kernel, true), make_action("load-module")};
   return finding;
 }
 

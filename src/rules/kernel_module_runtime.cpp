@@ -84,7 +84,8 @@ Judged xid119_gsp_timeout(const RuleContext& context) {
   const auto all = current_xids(context.machine, {119, 120});
   for (const auto* event : all)
     if (finding.evidence.size() < 4 && std::ranges::find(first, event) == first.end()) add(finding.evidence, quote(*event));
-  finding.repair = {make_action("reset-gpu"), make_action("update-driver")};
+  if (!first.front()->pci.empty()) finding.repair.push_back(make_action("reset-gpu", {{"address", first.front()->pci + (first.front()->pci.find('.') == std::string::npos ? ".0" : "")}}));
+  finding.repair.push_back(make_action("update-driver"));
   const auto& machine = context.machine;
   // Only the proprietary module can do without the GSP firmware.
   if (machine.kernel_driver.flavor.is("proprietary")) finding.repair.push_back(make_action("disable-gsp-firmware"));

@@ -238,7 +238,7 @@ std::vector<Action> repair_of(const RuleContext& context, Story story, const Dri
   switch (story) {
     case Story::PendingReboot: return {reboot};
     case Story::Initramfs: return {make_action("rebuild-initramfs"), reboot};
-    case Story::HalfUpgraded: return {finish, make_action("build-kernel-module", {{"kernel", running_kernel(context)}}), reboot};
+    case Story::HalfUpgraded: return {finish, build_module_action(context, running_kernel(context)), reboot};
     case Story::StaleCopy:
       if (library->found_by == "LD_LIBRARY_PATH") {
         const std::string folder = library->path.substr(0, library->path.rfind('/'));
