@@ -9,15 +9,17 @@
 namespace gpuvet::kernel_module {
 namespace {
 
-constexpr auto rejections = std::to_array<std::string_view>({"Key was rejected by service", "unavailable key is rejected", "unsigned module is rejected",
-                                                             "unsigned module loading is restricted"});
+constexpr auto rejections =
+    std::to_array<std::string_view>({"Key was rejected by service", "unavailable key is rejected", "unsigned module is rejected",
+                                     "unsigned module loading is restricted"});
 
 /// Lines in which the kernel or modprobe says that a signature was refused. "module verification failed … tainting kernel" is
 /// none of them: there the module did load.
 std::vector<const LogEvent*> rejection_events(const RuleContext& context) {
   std::vector<const LogEvent*> found;
   for (const auto* event : current_events(context.machine))
-    if (std::ranges::any_of(rejections, [&](std::string_view part) { return contains_ignoring_case(event->text, part); })) found.push_back(event);
+    if (std::ranges::any_of(rejections, [&](std::string_view part) { return contains_ignoring_case(event->text, part); }))
+      found.push_back(event);
   return found;
 }
 
@@ -30,12 +32,14 @@ bool enforces_signatures(const RuleContext& context) {
   return os.secure_boot.is(true) && os_is_like(context, {"ubuntu", "debian", "fedora", "rhel", "centos", "suse", "opensuse"});
 }
 
-/// Signed with a key that is built into the distribution's kernel: told by the signer, or by the place of Ubuntu's ready-made modules.
+/// Signed with a key that is built into the distribution's kernel: told by the signer, or by the place of Ubuntu's ready-made
+/// modules.
 bool signed_by_distribution(const ModuleFile& file) {
   if (file.has_signature.is(true) && file.path.find("/kernel/nvidia-") != std::string::npos) return true;
   const auto* signer = file.signer.get();
   if (!signer) return false;
-  for (std::string_view own : {"Canonical Ltd.", "Debian Secure Boot", "Red Hat", "SUSE Linux Enterprise Secure Boot", "openSUSE Secure Boot"})
+  for (std::string_view own :
+       {"Canonical Ltd.", "Debian Secure Boot", "Red Hat", "SUSE Linux Enterprise Secure Boot", "openSUSE Secure Boot"})
     if (signer->find(own) != std::string::npos) return true;
   return false;
 }
@@ -52,12 +56,14 @@ bool kills(const ModprobeDirective& directive) {
   if (directive.kind == "alias") return directive.value == "off";
   if (directive.kind != "install") return false;
   const auto command = directive.value.substr(0, directive.value.find_first_of(" ;\t"));
-  return command == "/bin/false" || command == "/bin/true" || command == "/usr/bin/false" || command == "/usr/bin/true" || command == "false" || command == "true" || command == ":";
+  return command == "/bin/false" || command == "/bin/true" || command == "/usr/bin/false" || command == "/usr/bin/true" ||
+         command == "false" || command == "true" || command == ":";
 }
 
 /// `blacklist` only stops the automatic loading by the GPU's alias; the others stop every load.
 bool kills_every_load(const ModprobeDirective& directive) {
-  return kills(directive) && (directive.kind != "blacklist" || directive.origin.text.find("module_blacklist=") != std::string::npos);
+  return kills(directive) &&
+         (directive.kind != "blacklist" || directive.origin.text.find("module_blacklist=") != std::string::npos);
 }
 
 std::vector<const ModprobeDirective*> killers_of(const RuleContext& context, std::string_view role) {
@@ -67,7 +73,8 @@ std::vector<const ModprobeDirective*> killers_of(const RuleContext& context, std
   return found;
 }
 
-/// The switcher that wrote a modprobe.d file, by the name of the file: "prime-select", "envycontrol", "supergfxctl", "optimus-manager".
+/// The switcher that wrote a modprobe.d file, by the name of the file: "prime-select", "envycontrol", "supergfxctl",
+/// "optimus-manager".
 std::string switcher_of(const RuleContext& context, std::string_view path) {
   const auto named = [&](std::string_view part) { return path.find(part) != std::string_view::npos; };
   if (named("supergfxd")) return "supergfxctl";
@@ -103,28 +110,41 @@ Judged secure_boot_module_rejected(const RuleContext& context) {
   auto events = rejection_events(context);
   // A line without a name may speak of another module; it counts when ours is there and cannot be told to be trusted.
   const bool none = !file && context.machine.kernel_driver.module_files.is_known();
-  if (none || (file && signed_by_distribution(*file))) std::erase_if(events, [](const LogEvent* event) { return !names_nvidia(*event); });
-  const bool unsigned_file = file && file->has_signature.is(false) && surely_unloaded(context) && context.machine.os.secure_boot.is(true) && enforces_signatures(context);
+  if (none || (file && signed_by_distribution(*file)))
+    std::erase_if(events, [](const LogEvent* event) { return !names_nvidia(*event); });
+  const bool unsigned_file = file && file->has_signature.is(false) && surely_unloaded(context) && enforces_signatures(context);
   if (events.empty() && !unsigned_file) return std::nullopt;
-  if (!events.empty() && !surely_unloaded(context) && !names_nvidia(*events.front()) && context.machine.kernel_driver.loaded.is_known()) return std::nullopt;
+  if (!events.empty() && !surely_unloaded(context) && !names_nvidia(*events.front()) &&
+      context.machine.kernel_driver.loaded.is_known())
+    return std::nullopt;
 
   Finding finding;
   finding.variant = file && file->has_signature.is(true) ? "key-not-enrolled" : "";
   finding.parameters = {{"path", file ? file->path : "nvidia.ko"}};
   quote_events(finding.evidence, events, 3);
-  if (context.machine.os.secure_boot.is_known()) add(finding.evidence, quote(context.machine.os.secure_boot, "SecureBoot", context.machine.os.secure_boot.is(true) ? "enabled" : "disabled"));
-  if (context.machine.os.lockdown.is_known()) add(finding.evidence, quote(context.machine.os.lockdown, "/sys/kernel/security/lockdown", *context.machine.os.lockdown.get()));
+  if (context.machine.os.secure_boot.is_known())
+    add(finding.evidence,
+        quote(context.machine.os.secure_boot, "SecureBoot", context.machine.os.secure_boot.is(true) ? "enabled" : "disabled"));
+  if (context.machine.os.lockdown.is_known())
+    add(finding.evidence,
+        quote(context.machine.os.lockdown, "/sys/kernel/security/lockdown", *context.machine.os.lockdown.get()));
   if (file && file->has_signature.is_known())
-    add(finding.evidence, quote_file(*file, file->has_signature.is(true) ? "signed by " + file->signer.value_or("a key that is not told") : "no signature"));
-  std::map<std::string, std::string> parameters = {{"key", key_file(context)}, {"branch", branch_text(context)}, {"kernel", running_kernel(context)}};
-  if (builds_with_akmods(context) && finding.variant.empty()) finding.repair.push_back(make_action("sign-akmods-module", {{"kernel", running_kernel(context)}}));
+    add(finding.evidence,
+        quote_file(*file, file->has_signature.is(true) ? "signed by " + file->signer.value_or("a key that is not told")
+                                                       : "no signature"));
+  std::map<std::string, std::string> parameters = {
+      {"key", key_file(context)}, {"branch", branch_text(context)}, {"kernel", running_kernel(context)}};
+  if (builds_with_akmods(context) && finding.variant.empty())
+    finding.repair.push_back(make_action("sign-akmods-module", {{"kernel", running_kernel(context)}}));
   finding.repair.push_back(make_action("enroll-module-key", parameters));
   finding.repair.push_back(make_action("disable-secure-boot"));
   return finding;
 }
 
 Judged nouveau_holds_the_gpu(const RuleContext& context) {
-  if (is_loaded(context) && std::ranges::any_of(context.gpus, [](const MachineGpu& gpu) { return bound_to(*gpu.device, {"nvidia"}); })) return std::nullopt;
+  if (is_loaded(context) &&
+      std::ranges::any_of(context.gpus, [](const MachineGpu& gpu) { return bound_to(*gpu.device, {"nvidia"}); }))
+    return std::nullopt;
   Finding finding;
   std::string driver = "nouveau";
   for (const auto& gpu : context.gpus) {
@@ -145,7 +165,8 @@ Judged nouveau_holds_the_gpu(const RuleContext& context) {
   }
   if (owned) add(finding.evidence, quote(*owned));
   if (context.machine.os.kernel_command_line.is_known())
-    add(finding.evidence, quote(context.machine.os.kernel_command_line, "/proc/cmdline", *context.machine.os.kernel_command_line.get()));
+    add(finding.evidence,
+        quote(context.machine.os.kernel_command_line, "/proc/cmdline", *context.machine.os.kernel_command_line.get()));
   finding.parameters = {{"driver", driver}};
   finding.repair = {make_action("blacklist-nouveau"), make_action("reboot")};
   return finding;
@@ -166,7 +187,8 @@ Judged prime_select_intel_blacklist(const RuleContext& context) {
   if (const auto* profile = context.machine.kernel_driver.prime_profile.get())
     add(finding.evidence, quote(context.machine.kernel_driver.prime_profile, "profile", *profile));
   finding.parameters = {{"tool", tool}, {"file", finding.evidence.front().source}};
-  finding.repair = {make_action("switch-graphics-mode", {{"command", switch_command(tool)}, {"tool", tool}}), make_action("reboot")};
+  finding.repair = {make_action("switch-graphics-mode", {{"command", switch_command(tool)}, {"tool", tool}}),
+                    make_action("reboot")};
   return finding;
 }
 
@@ -191,7 +213,8 @@ Judged module_blacklisted(const RuleContext& context) {
   const ModprobeDirective& first = *killers.front();
   const bool from_command_line = first.origin.source.find("cmdline") != std::string::npos;
   finding.parameters = {{"module", module}, {"directive", quote_directive(first).text}, {"file", first.origin.source}};
-  finding.repair = {make_action(from_command_line ? "remove-kernel-argument" : "remove-modprobe-line", {{"file", first.origin.source}, {"line", quote_directive(first).text}}),
+  finding.repair = {make_action(from_command_line ? "remove-kernel-argument" : "remove-modprobe-line",
+                                {{"file", first.origin.source}, {"line", quote_directive(first).text}}),
                     make_action("rebuild-initramfs"), make_action("reboot")};
   return finding;
 }
