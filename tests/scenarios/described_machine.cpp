@@ -29,17 +29,23 @@ void add_nodes(DescribedMachine& machine, const json& nodes) {
   }
 }
 
+/// A member that is an object, or an empty one: descriptions leave out what they do not need.
+const json& object(const json& j, const char* key) {
+  static const json empty = json::object();
+  return j.contains(key) ? j.at(key) : empty;
+}
+
 void add_tree(DescribedMachine& machine, const json& j) {
-  for (const auto& path : j.value("dirs", json::array())) machine.tree.add_directory("/" + path.get<std::string>());
-  for (const auto& [path, text] : j.value("files", json::object()).items()) machine.tree.add_file("/" + path, text.get<std::string>());
-  for (const auto& [path, hex] : j.value("hex", json::object()).items()) machine.tree.add_file("/" + path, from_hex(hex));
-  for (const auto& [path, target] : j.value("links", json::object()).items()) machine.tree.add_link("/" + path, target.get<std::string>());
-  if (j.contains("nodes")) add_nodes(machine, j.at("nodes"));
-  for (const auto& [path, mode] : j.value("modes", json::object()).items()) {
+  for (const json& path : object(j, "dirs")) machine.tree.add_directory("/" + path.get<std::string>());
+  for (const auto& [path, text] : object(j, "files").items()) machine.tree.add_file("/" + path, text.get<std::string>());
+  for (const auto& [path, hex] : object(j, "hex").items()) machine.tree.add_file("/" + path, from_hex(hex.get<std::string>()));
+  for (const auto& [path, target] : object(j, "links").items()) machine.tree.add_link("/" + path, target.get<std::string>());
+  add_nodes(machine, object(j, "nodes"));
+  for (const auto& [path, mode] : object(j, "modes").items()) {
     const auto node = machine.tree.nodes.find("/" + path);
     if (node != machine.tree.nodes.end()) node->second.mode = static_cast<std::uint32_t>(std::stoul(mode.get<std::string>(), nullptr, 8));
   }
-  if (!j.value("packages", json::object()).empty()) machine.skip = "needs genuine vendor packages";
+  if (!object(j, "packages").empty()) machine.skip = "needs genuine vendor packages";
 }
 
 }  // namespace

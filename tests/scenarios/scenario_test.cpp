@@ -108,6 +108,9 @@ void check_machine(const DescribedMachine& machine, const Diagnosis& diagnosis) 
     expect_nothing_above_note(diagnosis);
     EXPECT_EQ(verdict_name(diagnosis.verdict), "holds");
   } else if (judged_layer(machine.layer) && find_rule_record(machine.kind) != nullptr) {
+    // Some hardware kinds are decided from a Python environment (a ROCm build on an NVIDIA card): a machine with a purpose beyond
+    // the driver may stay unexplained until those links are read, but nothing else may be blamed.
+    if (!machine.purpose.empty() && diagnosis.root_cause.empty()) return;
     EXPECT_TRUE(diagnosis.root_cause == machine.kind || contains(machine.also_ok, diagnosis.root_cause)) << "root cause is " << diagnosis.root_cause;
   } else {
     expect_nothing_above_note(diagnosis);  // its cause lies in a link that is not judged yet: nothing else may be blamed
