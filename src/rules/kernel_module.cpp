@@ -63,7 +63,9 @@ bool surely_no_module_for_running_kernel(const RuleContext& context) {
   if (context.machine.kernel_driver.module_files.is_known()) return !running_module_file(context);
   // A pasted `dkms status` instead of the disk: it lists what was built, and this kernel is not among it.
   const auto entries = dkms_entries(context);
-  return !entries.empty() && std::ranges::none_of(entries, [&](const DkmsModule* entry) { return entry->kernel == kernel && entry->state == "installed"; });
+  return !entries.empty() && std::ranges::none_of(entries, [&](const DkmsModule* entry) {
+    return entry->kernel == kernel && entry->state == "installed";
+  });
 }
 
 namespace {
@@ -94,7 +96,8 @@ bool kernel_driver_was_installed(const RuleContext& context, Origin* why) {
   if (auto entries = dkms_entries(context); !entries.empty() && !no_sources)
     return note(why, {"/var/lib/dkms/" + entries.front()->name, 0, entries.front()->version + " " + entries.front()->state});
   if (!machine.packages.runfile_driver.is_known()) return false;
-  return note(why, quote(machine.packages.runfile_driver, "/var/log/nvidia-installer.log", *machine.packages.runfile_driver.get()));
+  return note(why,
+              quote(machine.packages.runfile_driver, "/var/log/nvidia-installer.log", *machine.packages.runfile_driver.get()));
 }
 
 bool bound_to(const PciDevice& device, std::initializer_list<std::string_view> drivers) {
@@ -122,7 +125,8 @@ bool builds_modules(const RuleContext& context) {
   if (!dkms_entries(context).empty()) return true;
   for (const auto& package : driver_packages(context.machine)) {
     const std::string& name = package.package->name;
-    if (package.role == PackageRole::Module && (name.find("dkms") != std::string::npos || name.starts_with("akmod-"))) return true;
+    if (package.role == PackageRole::Module && (name.find("dkms") != std::string::npos || name.starts_with("akmod-")))
+      return true;
   }
   return false;
 }
@@ -130,7 +134,9 @@ bool builds_modules(const RuleContext& context) {
 bool builds_with_akmods(const RuleContext& context) { return !installed_packages_with(context.machine, "akmod-nvidia").empty(); }
 
 Action build_module_action(const RuleContext& context, const std::string& kernel, bool again) {
-  const char* type = builds_with_akmods(context) ? "build-akmods-module" : again ? "rebuild-kernel-module" : "build-kernel-module";
+  const char* type = builds_with_akmods(context) ? "build-akmods-module"
+                     : again                     ? "rebuild-kernel-module"
+                                                 : "build-kernel-module";
   return make_action(type, {{"kernel", kernel}});
 }
 
@@ -150,14 +156,16 @@ std::string os_id(const RuleContext& context) { return context.machine.os.id.val
 
 bool os_is_like(const RuleContext& context, std::initializer_list<std::string_view> ids) {
   const std::string all = " " + os_id(context) + " " + context.machine.os.id_like.value_or("") + " ";
-  return std::ranges::any_of(ids, [&](std::string_view id) { return all.find(" " + std::string(id) + " ") != std::string::npos; });
+  return std::ranges::any_of(ids,
+                             [&](std::string_view id) { return all.find(" " + std::string(id) + " ") != std::string::npos; });
 }
 
 Origin quote_file(const ModuleFile& file, std::string text) { return {file.path, 0, std::move(text)}; }
 
 Origin quote_directive(const ModprobeDirective& directive) {
   Origin origin = directive.origin;
-  if (origin.text.empty()) origin.text = directive.kind + " " + directive.module + (directive.value.empty() ? "" : " " + directive.value);
+  if (origin.text.empty())
+    origin.text = directive.kind + " " + directive.module + (directive.value.empty() ? "" : " " + directive.value);
   return origin;
 }
 

@@ -45,10 +45,12 @@ std::map<std::string, std::string> flavor_parameters(const RuleContext& context,
 }
 
 /// A finding about GPUs that need the other flavour; fewer than all of the machine's GPUs make it a warning.
-Finding wrong_flavor(const RuleContext& context, const std::vector<const MachineGpu*>& gpus, const LogEvent* refused, std::string needed) {
+Finding wrong_flavor(const RuleContext& context, const std::vector<const MachineGpu*>& gpus, const LogEvent* refused,
+                     std::string needed) {
   Finding finding;
-  finding.parameters = {{"gpu", gpus.empty() ? (refused && !refused->pci.empty() ? refused->pci : "?") : gpus.front()->identity.label()},
-                        {"branch", flavor_parameters(context, needed)["branch"]}};
+  finding.parameters = {
+      {"gpu", gpus.empty() ? (refused && !refused->pci.empty() ? refused->pci : "?") : gpus.front()->identity.label()},
+      {"branch", flavor_parameters(context, needed)["branch"]}};
   if (refused) add(finding.evidence, quote(*refused));
   quote_flavor(context, finding.evidence);
   for (const auto* gpu : gpus)
@@ -62,7 +64,8 @@ bool log_says(const RuleContext& context, std::string_view condition) {
   return first_event_with(context.machine, {condition}) != nullptr;
 }
 
-/// Conditions of data/facts/driver_defects.tsv: "log:TEXT", "chip:GB206", "arch:NAME", "kernel>=X.Y"; several joined by '&', all must hold.
+/// Conditions of data/facts/driver_defects.tsv: "log:TEXT", "chip:GB206", "arch:NAME", "kernel>=X.Y"; several joined by '&', all
+/// must hold.
 enum class Condition { Holds, Fails, Unknown };
 
 Condition holds(const RuleContext& context, std::string_view condition) {
@@ -72,7 +75,8 @@ Condition holds(const RuleContext& context, std::string_view condition) {
   if (condition.starts_with("arch:") || condition.starts_with("chip:")) {
     const bool chip = condition.starts_with("chip:");
     for (const auto& gpu : context.gpus)
-      if (chip ? gpu.identity.chip == tail("chip:") : contains_ignoring_case(gpu.identity.architecture, tail("arch:"))) return Condition::Holds;
+      if (chip ? gpu.identity.chip == tail("chip:") : contains_ignoring_case(gpu.identity.architecture, tail("arch:")))
+        return Condition::Holds;
     return Condition::Fails;
   }
   if (condition.starts_with("kernel>=")) {
@@ -115,11 +119,15 @@ Judged known_defect(const RuleContext& context, std::string_view rule) {
     if (!defect.flavor.empty() && defect.flavor != flavor && !(proved && flavor.empty())) continue;
     quote_flavor(context, finding.evidence);
     // The renderer takes NAME_zh for Chinese texts where there is one.
-    finding.parameters = {{"version", driver->text}, {"fixed", defect.fixed_in.empty() ? "-" : defect.fixed_in},
-                          {"defect", defect.defect_en}, {"defect_zh", defect.defect_zh}};
+    finding.parameters = {{"version", driver->text},
+                          {"fixed", defect.fixed_in.empty() ? "-" : defect.fixed_in},
+                          {"defect", defect.defect_en},
+                          {"defect_zh", defect.defect_zh}};
     finding.repair = {make_action("update-driver")};
-    if (defect.condition.find("only ready for use on Data Center GPUs") != std::string::npos) finding.repair.push_back(make_action("allow-open-module-on-geforce"));
-    if (rule == "open-module-bug-old-release") finding.repair.push_back(make_action("switch-module-flavor", flavor_parameters(context, "proprietary")));
+    if (defect.condition.find("only ready for use on Data Center GPUs") != std::string::npos)
+      finding.repair.push_back(make_action("allow-open-module-on-geforce"));
+    if (rule == "open-module-bug-old-release")
+      finding.repair.push_back(make_action("switch-module-flavor", flavor_parameters(context, "proprietary")));
     finding.repair.push_back(make_action("reboot"));
     if (proved) return finding;
     // A matching release without its symptom: worth a note where the table ties it to this hardware or kernel.
@@ -161,7 +169,8 @@ bool firmware_folder_missing(const RuleContext& context) {
   if (!context.loaded_driver) return false;
   if (!folders) return context.machine.kernel_driver.firmware.is_absent();
   return std::ranges::none_of(*folders, [&](const FirmwareFolder& folder) {
-    return folder.version == context.loaded_driver->text && std::ranges::any_of(folder.files, [](const std::string& file) { return file.starts_with("gsp"); });
+    return folder.version == context.loaded_driver->text &&
+           std::ranges::any_of(folder.files, [](const std::string& file) { return file.starts_with("gsp"); });
   });
 }
 
@@ -214,8 +223,10 @@ Judged gsp_firmware_missing(const RuleContext& context) {
   // The log must show that the firmware was wanted; the disk that it is not there, or the log that it was not found.
   if (!not_found && !(folder_missing && no_start)) return std::nullopt;
   // The proprietary module does without the firmware where it can; only a failed start makes the missing file a fault.
-  const bool runs = std::ranges::any_of(context.machine.kernel_driver.gpus, [](const ProcGpu& gpu) { return !gpu.firmware.empty() && gpu.firmware != "N/A"; });
-  if ((runs || flavor_of(context) != "open") && !no_start && !first_event_with(context.machine, {"RmInitAdapter failed"})) return std::nullopt;
+  const bool runs = std::ranges::any_of(context.machine.kernel_driver.gpus,
+                                        [](const ProcGpu& gpu) { return !gpu.firmware.empty() && gpu.firmware != "N/A"; });
+  if ((runs || flavor_of(context) != "open") && !no_start && !first_event_with(context.machine, {"RmInitAdapter failed"}))
+    return std::nullopt;
 
   Finding finding;
   finding.variant = folder_missing || context.machine.kernel_driver.firmware.is_not_seen() ? "" : "initramfs";
@@ -224,7 +235,9 @@ Judged gsp_firmware_missing(const RuleContext& context) {
   if (no_start) add(finding.evidence, quote(*no_start));
   if (folder_missing) add(finding.evidence, {"/lib/firmware/nvidia/" + context.loaded_driver->text, 0, "no GSP firmware there"});
   quote_flavor(context, finding.evidence);
-  if (finding.variant.empty()) finding.repair.push_back(make_action("install-gsp-firmware", {{"version", context.loaded_driver->text}, {"branch", branch_text(context)}}));
+  if (finding.variant.empty())
+    finding.repair.push_back(
+        make_action("install-gsp-firmware", {{"version", context.loaded_driver->text}, {"branch", branch_text(context)}}));
   finding.repair.push_back(make_action("rebuild-initramfs"));
   finding.repair.push_back(make_action("reboot"));
   return finding;
@@ -245,7 +258,8 @@ Judged rm_init_adapter_failed(const RuleContext& context) {
   // The lines just before it tell the step that failed.
   auto before = current_events(context.machine, "nvrm");
   std::erase_if(before, [](const LogEvent* event) {
-    return contains_ignoring_case(event->text, "RmInitAdapter failed") || contains_ignoring_case(event->text, "rm_init_adapter failed") || contains_ignoring_case(event->text, "loading NVIDIA");
+    return contains_ignoring_case(event->text, "RmInitAdapter failed") ||
+           contains_ignoring_case(event->text, "rm_init_adapter failed") || contains_ignoring_case(event->text, "loading NVIDIA");
   });
   quote_events(finding.evidence, before, 3);
   if (finding.variant == "open-parameter") {

@@ -14,7 +14,8 @@ std::vector<std::string> kernels_with_module(const RuleContext& context) {
   const auto* files = context.machine.kernel_driver.module_files.get();
   if (!files) return kernels;
   for (const auto& file : *files)
-    if (nvidia_module_role(file.name) == "nvidia" && std::ranges::find(kernels, file.kernel) == kernels.end()) kernels.push_back(file.kernel);
+    if (nvidia_module_role(file.name) == "nvidia" && std::ranges::find(kernels, file.kernel) == kernels.end())
+      kernels.push_back(file.kernel);
   return kernels;
 }
 
@@ -41,9 +42,13 @@ Action install_driver(const RuleContext& context) {
   std::optional<std::uint32_t> last;
   for (const auto& gpu : context.gpus)
     if (const auto branch = gpu.identity.last_driver_branch; branch && (!last || *branch < *last)) last = branch;
-  if (!last) return make_action("install-driver", {{"rhel_stream", "open-dkms"}, {"arch_install", "sudo pacman -S --needed nvidia-open-dkms nvidia-utils linux-headers"}});
+  if (!last)
+    return make_action(
+        "install-driver",
+        {{"rhel_stream", "open-dkms"}, {"arch_install", "sudo pacman -S --needed nvidia-open-dkms nvidia-utils linux-headers"}});
   const std::string branch = std::to_string(*last);
-  return make_action("install-driver", {{"rhel_stream", branch + "-dkms"}, {"arch_install", "yay -S nvidia-" + branch + "xx-dkms nvidia-" + branch + "xx-utils"}});
+  return make_action("install-driver", {{"rhel_stream", branch + "-dkms"},
+                                        {"arch_install", "yay -S nvidia-" + branch + "xx-dkms nvidia-" + branch + "xx-utils"}});
 }
 
 bool speaks_of_headers(std::string_view line) {
@@ -55,7 +60,8 @@ bool speaks_of_headers(std::string_view line) {
 /// The failed (or started and not finished) build for the running kernel.
 const DkmsModule* failed_build(const RuleContext& context, std::string_view kernel) {
   for (const auto* entry : dkms_entries(context))
-    if (entry->kernel == kernel && entry->state != "installed" && (entry->state == "failed" || entry->error.is_known())) return entry;
+    if (entry->kernel == kernel && entry->state != "installed" && (entry->state == "failed" || entry->error.is_known()))
+      return entry;
   return nullptr;
 }
 
@@ -66,9 +72,12 @@ bool failed_for_headers(const DkmsModule& build) {
 
 bool compiler_is_the_cause(const DkmsModule& build) {
   const auto names_compiler = [](std::string_view line) {
-    return contains_ignoring_case(line, "unrecognized command-line option") || contains_ignoring_case(line, "unrecognized command line option") ||
+    return contains_ignoring_case(line, "unrecognized command-line option") ||
+           contains_ignoring_case(line, "unrecognized command line option") ||
            contains_ignoring_case(line, "compiler version check failed") ||
-           (contains_ignoring_case(line, "not found") && (contains_ignoring_case(line, "gcc") || contains_ignoring_case(line, "cc:") || contains_ignoring_case(line, "clang")));
+           (contains_ignoring_case(line, "not found") &&
+            (contains_ignoring_case(line, "gcc") || contains_ignoring_case(line, "cc:") ||
+             contains_ignoring_case(line, "clang")));
   };
   if (build.error.is_known() && names_compiler(*build.error.get())) return true;
   return std::ranges::any_of(build.error_lines, [&](const Origin& line) { return names_compiler(line.text); });
@@ -88,14 +97,17 @@ Judged driver_not_installed(const RuleContext& context) {
   if (kernel_driver_was_installed(context)) return std::nullopt;
   // Without the package database only the absence of the libraries too makes it certain.
   const auto* libraries = machine.user_driver.libraries.get();
-  const bool has_libraries = libraries && std::ranges::any_of(*libraries, [](const DriverLibrary& l) { return l.kind == "driver" && l.elf_class != "32"; });
+  const bool has_libraries = libraries && std::ranges::any_of(*libraries, [](const DriverLibrary& l) {
+                               return l.kind == "driver" && l.elf_class != "32";
+                             });
   if (!machine.packages.installed.is_known() && (!libraries || has_libraries)) return std::nullopt;
 
   Finding finding;
   if (has_libraries) finding.variant = "libraries-only";
   finding.parameters = {{"gpu", context.gpus.front().identity.label()}};
   add(finding.evidence, quote(machine.kernel_driver.module_files, "/lib/modules", "no NVIDIA module for any kernel"));
-  if (machine.packages.installed.is_known()) add(finding.evidence, {machine.packages.manager.value_or("package database"), 0, "no driver package with a kernel module"});
+  if (machine.packages.installed.is_known())
+    add(finding.evidence, {machine.packages.manager.value_or("package database"), 0, "no driver package with a kernel module"});
   const PciDevice& gpu = *context.gpus.front().device;
   const std::string bound = gpu.driver.is_known() ? *gpu.driver.get() : "no driver bound";
   add(finding.evidence, quote(gpu, "driver", bound));
@@ -125,10 +137,12 @@ Judged module_missing_for_running_kernel(const RuleContext& context) {
     finding.repair = {make_action("reboot")};
   } else if (builds_modules(context)) {
     finding.repair = {build_module_action(context, running_kernel(context)), make_action("load-module")};
-  } else if (const auto* runfile = context.machine.packages.runfile_driver.get(); runfile && !driver_version_of_packages(context.machine)) {
+  } else if (const auto* runfile = context.machine.packages.runfile_driver.get();
+             runfile && !driver_version_of_packages(context.machine)) {
     finding.variant = "runfile";
     finding.parameters["version"] = *runfile;
-    finding.repair = {make_action("install-kernel-headers", kernel_parameters(context)), make_action("rerun-runfile-installer", {{"version", *runfile}}), make_action("load-module")};
+    finding.repair = {make_action("install-kernel-headers", kernel_parameters(context)),
+                      make_action("rerun-runfile-installer", {{"version", *runfile}}), make_action("load-module")};
   } else {
     finding.variant = "prebuilt";
     auto parameters = kernel_parameters(context);
@@ -153,8 +167,10 @@ Judged dkms_headers_missing(const RuleContext& context) {
       if (speaks_of_headers(line.text)) add(finding.evidence, line);
   }
   for (const auto* entry : dkms_entries(context))
-    add(finding.evidence, {"/var/lib/dkms/" + entry->name + "/" + entry->version, 0, entry->kernel.empty() ? entry->state : entry->kernel + ": " + entry->state});
-  finding.repair = {make_action("install-kernel-headers", kernel_parameters(context)), build_module_action(context, running_kernel(context)), make_action("load-module")};
+    add(finding.evidence, {"/var/lib/dkms/" + entry->name + "/" + entry->version, 0,
+                           entry->kernel.empty() ? entry->state : entry->kernel + ": " + entry->state});
+  finding.repair = {make_action("install-kernel-headers", kernel_parameters(context)),
+                    build_module_action(context, running_kernel(context)), make_action("load-module")};
   return finding;
 }
 
@@ -166,7 +182,8 @@ Judged dkms_build_failed(const RuleContext& context) {
     // The kernel that will boot next has no module: worth knowing, nothing is broken yet.
     build = nullptr;
     for (const auto* entry : dkms_entries(context)) {
-      if (entry->kernel.empty() || entry->kernel == running || module_file_for(context.machine, entry->kernel, "nvidia")) continue;
+      if (entry->kernel.empty() || entry->kernel == running || module_file_for(context.machine, entry->kernel, "nvidia"))
+        continue;
       if (const auto* failed = failed_build(context, entry->kernel)) build = failed;
     }
     if (!build || !is_loaded(context)) return std::nullopt;
@@ -181,16 +198,21 @@ Judged dkms_build_failed(const RuleContext& context) {
   }
   finding.parameters = {{"version", build->version}, {"kernel", build->kernel}};
   if (now) add(finding.evidence, quote_kernel(context));
-  if (build->error.is_known()) add(finding.evidence, quote(build->error, "/var/lib/dkms/" + build->name + "/" + build->version + "/build/make.log", *build->error.get()));
+  if (build->error.is_known())
+    add(finding.evidence,
+        quote(build->error, "/var/lib/dkms/" + build->name + "/" + build->version + "/build/make.log", *build->error.get()));
   for (std::size_t i = 0; i < build->error_lines.size() && i < 4; ++i) {
     const Origin& line = build->error_lines[i];
     if (std::ranges::find(finding.evidence, line.text, &Origin::text) == finding.evidence.end()) add(finding.evidence, line);
   }
-  if (finding.evidence.size() < 2) add(finding.evidence, {"/var/lib/dkms/" + build->name + "/" + build->version, 0, build->kernel + ": " + build->state});
+  if (finding.evidence.size() < 2)
+    add(finding.evidence, {"/var/lib/dkms/" + build->name + "/" + build->version, 0, build->kernel + ": " + build->state});
   if (finding.variant == "compiler") {
-    finding.repair = {make_action("install-kernel-compiler"), build_module_action(context, build->kernel), make_action("load-module")};
+    finding.repair = {make_action("install-kernel-compiler"), build_module_action(context, build->kernel),
+                      make_action("load-module")};
   } else if (now) {
-    finding.repair = {make_action("update-driver"), make_action("boot-older-kernel", {{"kernel", build->kernel}}), make_action("reboot")};
+    finding.repair = {make_action("update-driver"), make_action("boot-older-kernel", {{"kernel", build->kernel}}),
+                      make_action("reboot")};
   }
   return finding;
 }
@@ -223,12 +245,14 @@ Judged module_not_loaded(const RuleContext& context) {
   if (!surely_unloaded(context) || !file) return std::nullopt;
   const auto gpus = unclaimed_gpus(context);
   if (gpus.empty()) return std::nullopt;
-  for (const auto better : {prime_select_intel_blacklist, module_blacklisted, secure_boot_module_rejected, module_vermagic_mismatch,
-                            nouveau_holds_the_gpu, open_module_on_pre_turing_gpu, proprietary_module_on_blackwell})
+  for (const auto better :
+       {prime_select_intel_blacklist, module_blacklisted, secure_boot_module_rejected, module_vermagic_mismatch,
+        nouveau_holds_the_gpu, open_module_on_pre_turing_gpu, proprietary_module_on_blackwell})
     if (better(context)) return std::nullopt;
   Finding finding;
   finding.parameters = {{"kernel", running_kernel(context)}, {"path", file->path}};
-  add(finding.evidence, quote_file(*file, "on disk for the running kernel" + (file->version.is_known() ? ", version " + *file->version.get() : std::string())));
+  add(finding.evidence, quote_file(*file, "on disk for the running kernel" +
+                                              (file->version.is_known() ? ", version " + *file->version.get() : std::string())));
   add(finding.evidence, quote(context.machine.kernel_driver.loaded, "/proc/modules", "no nvidia module"));
   add(finding.evidence, quote(*gpus.front()->device, "driver", "no driver bound"));
   quote_events(finding.evidence, current_events(context.machine, "nvrm"), 3);

@@ -8,7 +8,8 @@
 namespace gpuvet::kernel_module {
 namespace {
 
-bool parameter_is(const Machine& machine, std::string_view module, const std::string& name, std::initializer_list<std::string_view> values) {
+bool parameter_is(const Machine& machine, std::string_view module, const std::string& name,
+                  std::initializer_list<std::string_view> values) {
   const auto* loaded = loaded_module(machine, module);
   if (!loaded) return false;
   const auto found = loaded->parameters.find(name);
@@ -34,9 +35,10 @@ std::vector<const LogEvent*> failures_after_resume(const Machine& machine, const
     }
     if (!resume) continue;
     const auto has = [&](std::string_view part) { return contains_ignoring_case(event->text, part); };
-    const bool cuda = has("CUDA_ERROR_UNKNOWN") || has("cudaErrorUnknown") || has("error 999") || has("error: 999") || has("999: unknown error");
+    const bool cuda = has("CUDA_ERROR_UNKNOWN") || has("cudaErrorUnknown") || has("error 999") || has("error: 999") ||
+                      has("999: unknown error");
     const bool uvm = (event->kind == "nvidia-uvm" || has("nvidia_uvm")) && (has("fail") || has("error") || has("unable"));
-    const bool restore = event->kind == "nvrm" && (has("failed to restore") || has("VA space")) ;
+    const bool restore = event->kind == "nvrm" && (has("failed to restore") || has("VA space"));
     if (cuda || uvm || restore) failures.push_back(event);
   }
   return failures;
@@ -47,7 +49,8 @@ std::string option_text(const ModprobeDirective& directive) { return directive.v
 /// The modprobe.d line (or kernel argument) that sets NVreg_NAME, or null.
 const ModprobeDirective* option_line(const Machine& machine, std::string_view parameter) {
   for (const auto& directive : machine.kernel_driver.modprobe)
-    if (directive.kind == "options" && directive.effective && option_text(directive).find(parameter) != std::string::npos) return &directive;
+    if (directive.kind == "options" && directive.effective && option_text(directive).find(parameter) != std::string::npos)
+      return &directive;
   return nullptr;
 }
 
@@ -56,7 +59,8 @@ struct Harm {
   const char* variant;
 };
 
-// What each does: kernel-open/nvidia/nv-reg.h of NVIDIA/open-gpu-kernel-modules and the driver README's chapter on module parameters.
+// What each does: kernel-open/nvidia/nv-reg.h of NVIDIA/open-gpu-kernel-modules and the driver README's chapter on module
+// parameters.
 constexpr std::array harms = std::to_array<Harm>({
     {"ExcludedGpus", "excluded"},
     {"GpuBlacklist", "excluded"},
@@ -66,7 +70,8 @@ constexpr std::array harms = std::to_array<Harm>({
 bool applies(const RuleContext& context, const Harm& harm, const std::string& value) {
   if (value.empty() || value == "(null)" || value == "\"\"") return false;
   // Without NVLink a single GPU or PCIe cards lose nothing; on a machine with NVSwitches the fabric is gone.
-  if (std::string_view(harm.variant) == "nvlink") return value == "1" && !nvswitches(context.machine).empty() && context.gpus.size() > 1;
+  if (std::string_view(harm.variant) == "nvlink")
+    return value == "1" && !nvswitches(context.machine).empty() && context.gpus.size() > 1;
   return true;
 }
 
@@ -78,13 +83,16 @@ Judged xid119_gsp_timeout(const RuleContext& context) {
     if (event->code == 119 || event->code == 120) first.push_back(event);
   if (first.empty()) return std::nullopt;
   Finding finding;
-  finding.parameters = {{"code", std::to_string(first.front()->code)}, {"gpu", first.front()->pci.empty() ? "?" : first.front()->pci},
+  finding.parameters = {{"code", std::to_string(first.front()->code)},
+                        {"gpu", first.front()->pci.empty() ? "?" : first.front()->pci},
                         {"version", context.loaded_driver ? context.loaded_driver->text : "?"}};
   quote_events(finding.evidence, first, 2);
   const auto all = current_xids(context.machine, {119, 120});
   for (const auto* event : all)
     if (finding.evidence.size() < 4 && std::ranges::find(first, event) == first.end()) add(finding.evidence, quote(*event));
-  if (!first.front()->pci.empty()) finding.repair.push_back(make_action("reset-gpu", {{"address", first.front()->pci + (first.front()->pci.find('.') == std::string::npos ? ".0" : "")}}));
+  if (!first.front()->pci.empty())
+    finding.repair.push_back(make_action(
+        "reset-gpu", {{"address", first.front()->pci + (first.front()->pci.find('.') == std::string::npos ? ".0" : "")}}));
   finding.repair.push_back(make_action("update-driver"));
   const auto& machine = context.machine;
   // Only the proprietary module can do without the GSP firmware.
@@ -135,8 +143,9 @@ Judged nvidia_module_parameter_harmful(const RuleContext& context) {
       add(finding.evidence, quote_directive(*line));
       file = line->origin.source;
     }
-    finding.repair = {make_action("remove-module-parameter", {{"parameter", std::string("NVreg_") + harm.parameter}, {"file", file}}),
-                      make_action("rebuild-initramfs"), make_action("reboot")};
+    finding.repair = {
+        make_action("remove-module-parameter", {{"parameter", std::string("NVreg_") + harm.parameter}, {"file", file}}),
+        make_action("rebuild-initramfs"), make_action("reboot")};
     return finding;
   }
   return std::nullopt;

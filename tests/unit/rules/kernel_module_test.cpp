@@ -41,7 +41,11 @@ ModuleFile module_file(std::string version, std::string for_kernel = kernel, std
 }
 
 Package package(std::string name, std::string version, std::string status = "installed") {
-  return {.name = std::move(name), .version = std::move(version), .architecture = "amd64", .manager = "dpkg", .status = std::move(status)};
+  return {.name = std::move(name),
+          .version = std::move(version),
+          .architecture = "amd64",
+          .manager = "dpkg",
+          .status = std::move(status)};
 }
 
 DriverLibrary library(std::string name, std::string version, bool wins = true, std::string folder = "/usr/lib/x86_64-linux-gnu") {
@@ -67,7 +71,9 @@ LogEvent event(std::string kind, std::string text, std::int64_t code = -1) {
   return e;
 }
 
-void log(Machine& machine, std::vector<LogEvent> events) { machine.kernel_log.events = Fact<std::vector<LogEvent>>::known(std::move(events)); }
+void log(Machine& machine, std::vector<LogEvent> events) {
+  machine.kernel_log.events = Fact<std::vector<LogEvent>>::known(std::move(events));
+}
 
 /// An Ubuntu workstation with an RTX 4090, packages of 550.120 and its module on disk, not loaded.
 Machine installed_machine(std::int64_t device = 0x2684) {
@@ -80,14 +86,18 @@ Machine installed_machine(std::int64_t device = 0x2684) {
   auto& driver = machine.kernel_driver;
   driver.loaded = Fact<std::vector<LoadedModule>>::known({});
   driver.version = Fact<std::string>::absent();
-  driver.kernels = Fact<std::vector<InstalledKernel>>::known({{kernel, Fact<std::string>::known("/usr/src/linux-headers-6.8.0-49-generic")}});
+  driver.kernels =
+      Fact<std::vector<InstalledKernel>>::known({{kernel, Fact<std::string>::known("/usr/src/linux-headers-6.8.0-49-generic")}});
   driver.module_files = Fact<std::vector<ModuleFile>>::known({module_file("550.120")});
-  driver.dkms = Fact<std::vector<DkmsModule>>::known({{"nvidia", "550.120", kernel, "x86_64", "installed", Fact<std::string>::absent(), {}}});
+  driver.dkms = Fact<std::vector<DkmsModule>>::known(
+      {{"nvidia", "550.120", kernel, "x86_64", "installed", Fact<std::string>::absent(), {}}});
   driver.firmware = Fact<std::vector<FirmwareFolder>>::known({{"550.120", {"gsp_ga10x.bin", "gsp_tu10x.bin"}}});
   machine.packages.manager = Fact<std::string>::known("dpkg");
-  machine.packages.installed = Fact<std::vector<Package>>::known({package("nvidia-dkms-550", "550.120-0ubuntu0.24.04.1"), package("libnvidia-compute-550", "550.120-0ubuntu0.24.04.1")});
+  machine.packages.installed = Fact<std::vector<Package>>::known(
+      {package("nvidia-dkms-550", "550.120-0ubuntu0.24.04.1"), package("libnvidia-compute-550", "550.120-0ubuntu0.24.04.1")});
   machine.packages.runfile_driver = Fact<std::string>::absent();
-  machine.user_driver.libraries = Fact<std::vector<DriverLibrary>>::known({library("libcuda.so.1", "550.120"), library("libnvidia-ml.so.1", "550.120")});
+  machine.user_driver.libraries =
+      Fact<std::vector<DriverLibrary>>::known({library("libcuda.so.1", "550.120"), library("libnvidia-ml.so.1", "550.120")});
   return machine;
 }
 
@@ -172,10 +182,11 @@ TEST(ModuleNotLoaded, OnlyWithoutABetterReason) {
 
 TEST(ModuleBlacklisted, BlacklistOfNouveauAndOverriddenLinesDoNotCount) {
   Machine machine = installed_machine();
-  machine.kernel_driver.modprobe = {{"blacklist", "nouveau", "", true, {"/etc/modprobe.d/nvidia.conf", 1, "blacklist nouveau"}},
-                                    {"blacklist", "nvidia", "", false, {"/usr/lib/modprobe.d/x.conf", 1, "blacklist nvidia"}},
-                                    {"alias", "nvidia", "nvidia-current", true, {"/etc/modprobe.d/nvidia.conf", 2, "alias nvidia nvidia-current"}},
-                                    {"install", "nvidia", "modprobe -i nvidia-current $CMDLINE_OPTS", true, {"/etc/modprobe.d/nvidia.conf", 3, ""}}};
+  machine.kernel_driver.modprobe = {
+      {"blacklist", "nouveau", "", true, {"/etc/modprobe.d/nvidia.conf", 1, "blacklist nouveau"}},
+      {"blacklist", "nvidia", "", false, {"/usr/lib/modprobe.d/x.conf", 1, "blacklist nvidia"}},
+      {"alias", "nvidia", "nvidia-current", true, {"/etc/modprobe.d/nvidia.conf", 2, "alias nvidia nvidia-current"}},
+      {"install", "nvidia", "modprobe -i nvidia-current $CMDLINE_OPTS", true, {"/etc/modprobe.d/nvidia.conf", 3, ""}}};
   EXPECT_FALSE(run(module_blacklisted, machine));
 }
 
@@ -184,7 +195,8 @@ TEST(ModuleBlacklisted, UvmIsOnlyStoppedByWhatStopsEveryLoad) {
   machine.kernel_driver.loaded.get()->pop_back();
   machine.kernel_driver.modprobe = {{"blacklist", "nvidia_uvm", "", true, {"/etc/modprobe.d/x.conf", 1, "blacklist nvidia-uvm"}}};
   EXPECT_FALSE(run(module_blacklisted, machine));
-  machine.kernel_driver.modprobe = {{"install", "nvidia_uvm", "/bin/false", true, {"/etc/modprobe.d/x.conf", 1, "install nvidia-uvm /bin/false"}}};
+  machine.kernel_driver.modprobe = {
+      {"install", "nvidia_uvm", "/bin/false", true, {"/etc/modprobe.d/x.conf", 1, "install nvidia-uvm /bin/false"}}};
   const auto finding = run(module_blacklisted, machine);
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->variant, "uvm");
@@ -192,7 +204,8 @@ TEST(ModuleBlacklisted, UvmIsOnlyStoppedByWhatStopsEveryLoad) {
 
 TEST(PrimeSelect, TheSwitchersFileIsTheSwitchersMatter) {
   Machine machine = installed_machine();
-  machine.kernel_driver.modprobe = {{"alias", "nvidia", "off", true, {"/lib/modprobe.d/blacklist-nvidia.conf", 4, "alias nvidia off"}}};
+  machine.kernel_driver.modprobe = {
+      {"alias", "nvidia", "off", true, {"/lib/modprobe.d/blacklist-nvidia.conf", 4, "alias nvidia off"}}};
   machine.kernel_driver.prime_profile = Fact<std::string>::known("intel");
   EXPECT_TRUE(run(prime_select_intel_blacklist, machine));
   EXPECT_FALSE(run(module_blacklisted, machine));
@@ -233,7 +246,8 @@ TEST(SecureBoot, TaintLineOfALoadedModuleIsHarmless) {
 TEST(ModuleMissing, TellsHeadersBuildAndNeverTriedApart) {
   Machine machine = installed_machine();
   machine.kernel_driver.module_files = Fact<std::vector<ModuleFile>>::known({module_file("550.120", "6.8.0-48-generic")});
-  machine.kernel_driver.dkms = Fact<std::vector<DkmsModule>>::known({{"nvidia", "550.120", "6.8.0-48-generic", "x86_64", "installed", {}, {}}});
+  machine.kernel_driver.dkms =
+      Fact<std::vector<DkmsModule>>::known({{"nvidia", "550.120", "6.8.0-48-generic", "x86_64", "installed", {}, {}}});
   EXPECT_TRUE(run(module_missing_for_running_kernel, machine));
   EXPECT_FALSE(run(dkms_headers_missing, machine));
   EXPECT_FALSE(run(dkms_build_failed, machine));
@@ -243,8 +257,14 @@ TEST(ModuleMissing, TellsHeadersBuildAndNeverTriedApart) {
   EXPECT_TRUE(run(dkms_headers_missing, headers));
 
   Machine build = machine;
-  build.kernel_driver.dkms = Fact<std::vector<DkmsModule>>::known(
-      {{"nvidia", "550.120", kernel, "x86_64", "failed", Fact<std::string>::known("nv-mmap.c:42: error: implicit declaration of function"), {}}});
+  build.kernel_driver.dkms =
+      Fact<std::vector<DkmsModule>>::known({{"nvidia",
+                                             "550.120",
+                                             kernel,
+                                             "x86_64",
+                                             "failed",
+                                             Fact<std::string>::known("nv-mmap.c:42: error: implicit declaration of function"),
+                                             {}}});
   EXPECT_TRUE(run(dkms_build_failed, build));
   EXPECT_FALSE(run(dkms_headers_missing, build));
 }
@@ -260,7 +280,8 @@ TEST(ModuleMissing, AReplacedKernelOnlyNeedsAReboot) {
 
 TEST(Vermagic, AnotherKernelsModuleButNotAWeakUpdate) {
   Machine machine = installed_machine();
-  machine.kernel_driver.module_files.get()->front().vermagic = Fact<std::string>::known("6.8.0-31-generic SMP preempt mod_unload modversions ");
+  machine.kernel_driver.module_files.get()->front().vermagic =
+      Fact<std::string>::known("6.8.0-31-generic SMP preempt mod_unload modversions ");
   EXPECT_TRUE(run(module_vermagic_mismatch, machine));
   machine.kernel_driver.module_files.get()->front().path = "/lib/modules/6.8.0-49-generic/weak-updates/nvidia/nvidia.ko";
   EXPECT_FALSE(run(module_vermagic_mismatch, machine));
@@ -271,7 +292,10 @@ TEST(VersionMismatch, PendingReboot) {
   auto finding = run(driver_library_version_mismatch, machine);
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->variant, "pending-reboot");
-  machine.packages.history = {{.time = "", .epoch = 1600000000, .command = "apt upgrade", .changes = {{"upgrade", "libnvidia-compute-550", "550.90.07-0ubuntu1", "550.120-0ubuntu1"}}}};
+  machine.packages.history = {{.time = "",
+                               .epoch = 1600000000,
+                               .command = "apt upgrade",
+                               .changes = {{"upgrade", "libnvidia-compute-550", "550.90.07-0ubuntu1", "550.120-0ubuntu1"}}}};
   finding = run(driver_library_version_mismatch, machine);
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->variant, "initramfs");
@@ -281,7 +305,8 @@ TEST(VersionMismatch, HalfUpgradedIsNoMixOfBranches) {
   Machine machine = running_machine("535.183.01");
   machine.kernel_driver.module_files.get()->front().version = Fact<std::string>::known("535.183.01");
   machine.packages.installed = Fact<std::vector<Package>>::known(
-      {package("nvidia-dkms-535", "535.183.01-0ubuntu1"), package("nvidia-dkms-550", "550.120-0ubuntu1", "half-configured"), package("libnvidia-compute-550", "550.120-0ubuntu1")});
+      {package("nvidia-dkms-535", "535.183.01-0ubuntu1"), package("nvidia-dkms-550", "550.120-0ubuntu1", "half-configured"),
+       package("libnvidia-compute-550", "550.120-0ubuntu1")});
   const auto finding = run(driver_library_version_mismatch, machine);
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->variant, "half-upgraded");
@@ -303,13 +328,17 @@ TEST(VersionMismatch, CompatStubAndOldLogLinesDoNotCount) {
   Machine machine = running_machine();
   machine.user_driver.libraries.get()->front().kind = "compat";
   machine.user_driver.libraries.get()->front().version = Fact<std::string>::known("560.28.03");
-  log(machine, {event("nvrm", "NVRM: API mismatch: the client has the version 535.54.03, but NVRM: this kernel module has the version 550.120.")});
+  log(machine,
+      {event("nvrm",
+             "NVRM: API mismatch: the client has the version 535.54.03, but NVRM: this kernel module has the version 550.120.")});
   EXPECT_FALSE(run(driver_library_version_mismatch, machine));
 }
 
 TEST(VersionMismatch, ALogAlone) {
   Machine machine;
-  log(machine, {event("nvrm", "NVRM: API mismatch: the client has the version 535.54.03, but NVRM: this kernel module has the version 530.30.02.  Please")});
+  log(machine, {event("nvrm",
+                      "NVRM: API mismatch: the client has the version 535.54.03, but NVRM: this kernel module has the version "
+                      "530.30.02.  Please")});
   const auto finding = run(driver_library_version_mismatch, machine);
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->parameters.at("library"), "535.54.03");
@@ -319,8 +348,9 @@ TEST(VersionMismatch, ALogAlone) {
 TEST(BranchesMixed, ModuleOfOneBranchLibrariesOfAnother) {
   Machine machine = running_machine("535.183.01");
   machine.kernel_driver.module_files.get()->front().version = Fact<std::string>::known("535.183.01");
-  machine.packages.installed = Fact<std::vector<Package>>::known(
-      {package("nvidia-dkms-535", "535.183.01-0ubuntu1"), package("libnvidia-compute-550", "550.120-0ubuntu1"), package("nvidia-modprobe", "550.54.15-0ubuntu1")});
+  machine.packages.installed = Fact<std::vector<Package>>::known({package("nvidia-dkms-535", "535.183.01-0ubuntu1"),
+                                                                  package("libnvidia-compute-550", "550.120-0ubuntu1"),
+                                                                  package("nvidia-modprobe", "550.54.15-0ubuntu1")});
   EXPECT_TRUE(run(driver_package_branches_mixed, machine));
   EXPECT_FALSE(run(driver_installed_twice, machine));
 }
@@ -361,8 +391,9 @@ TEST(Flavour, OpenBeforeTuringProprietaryOnBlackwell) {
 
 TEST(GspFirmware, MissingFolderAndTheLogThatWantedIt) {
   Machine machine = running_machine("550.120", 0x2684, "open");
-  log(machine, {event("firmware", "nvidia 0000:01:00.0: Direct firmware load for nvidia/550.120/gsp_ga10x.bin failed with error -2"),
-                event("nvrm", "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x61:0x56:1697)")});
+  log(machine,
+      {event("firmware", "nvidia 0000:01:00.0: Direct firmware load for nvidia/550.120/gsp_ga10x.bin failed with error -2"),
+       event("nvrm", "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x61:0x56:1697)")});
   machine.kernel_driver.firmware = Fact<std::vector<FirmwareFolder>>::known({});
   auto finding = run(gsp_firmware_missing, machine);
   ASSERT_TRUE(finding);
@@ -371,7 +402,8 @@ TEST(GspFirmware, MissingFolderAndTheLogThatWantedIt) {
   finding = run(gsp_firmware_missing, machine);
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->variant, "initramfs");
-  log(machine, {event("firmware", "nvidia 0000:01:00.0: Direct firmware load for nvidia/550.120/gsp_ga10x.bin failed with error -4")});
+  log(machine,
+      {event("firmware", "nvidia 0000:01:00.0: Direct firmware load for nvidia/550.120/gsp_ga10x.bin failed with error -4")});
   EXPECT_FALSE(run(gsp_firmware_missing, machine));
 }
 
@@ -390,13 +422,15 @@ TEST(Xid119, OnlyAsTheFirst) {
   Machine machine = running_machine();
   log(machine, {event("xid", "NVRM: Xid (PCI:0000:01:00): 119, pid=1, Timeout waiting for RPC from GSP!", 119)});
   EXPECT_TRUE(run(xid119_gsp_timeout, machine));
-  log(machine, {event("xid", "NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus.", 79), event("xid", "NVRM: Xid (PCI:0000:01:00): 119, x", 119)});
+  log(machine, {event("xid", "NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus.", 79),
+                event("xid", "NVRM: Xid (PCI:0000:01:00): 119, x", 119)});
   EXPECT_FALSE(run(xid119_gsp_timeout, machine));
 }
 
 TEST(Uvm, HmmMessageAndAResumeWithItsFailure) {
   Machine machine = running_machine();
-  log(machine, {event("nvidia-uvm", "nvidia-uvm: uvm_pmm_gpu.c:3176 devmem_alloc_pagemap[pid:92821] request_free_mem_region() err -34")});
+  log(machine,
+      {event("nvidia-uvm", "nvidia-uvm: uvm_pmm_gpu.c:3176 devmem_alloc_pagemap[pid:92821] request_free_mem_region() err -34")});
   EXPECT_TRUE(run(uvm_hmm_init_failure, machine));
   machine.kernel_driver.loaded.get()->back().parameters = {{"uvm_disable_hmm", "Y"}};
   EXPECT_FALSE(run(uvm_hmm_init_failure, machine));
