@@ -65,19 +65,26 @@ struct OpenFile {
   std::uint64_t size = 0;
 };
 
-/// Opens a regular file. It is looked at by O_PATH first: opening a FIFO or a device, even for a moment, can have effects.
-Result<OpenFile> open_regular(const RootFolder& root, std::string_view path) {
+/// Opens with `flags` and refuses all but regular files.
+Result<OpenFile> open_as_regular(const RootFolder& root, std::string_view path, int flags) {
+  auto fd = root.open(path, flags);
+  if (!fd) return tl::unexpected(fd.error());
   struct stat status {};
-  auto seen = root.open(path, O_PATH);
-  if (!seen) return tl::unexpected(seen.error());
-  if (::fstat(seen->get(), &status) != 0) return tl::unexpected(errno_error(errno, path));
+  if (::fstat(fd->get(), &status) != 0) return tl::unexpected(errno_error(errno, path));
   if (S_ISDIR(status.st_mode)) return tl::unexpected(path_error(ErrorCode::NotRegular, path, "is a directory"));
   if (!S_ISREG(status.st_mode)) return tl::unexpected(path_error(ErrorCode::NotRegular, path, "not a regular file"));
-  auto fd = root.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-  if (!fd) return tl::unexpected(fd.error());
-  if (::fstat(fd->get(), &status) != 0) return tl::unexpected(errno_error(errno, path));
-  if (!S_ISREG(status.st_mode)) return tl::unexpected(path_error(ErrorCode::NotRegular, path, "not a regular file"));
   return OpenFile{std::move(*fd), static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0))};
+}
+
+/// Opens a regular file. It is looked at by O_PATH first: opening a FIFO or a device, even for a moment, can have effects.
+/// The kernel's own /proc and /sys of a live host hold neither, and most reads are there: they go without that look.
+Result<OpenFile> open_regular(const RootFolder& root, std::string_view path, bool live) {
+  const bool kernels_own = live && (path.starts_with("/proc/") || path.starts_with("/sys/"));
+  if (!kernels_own) {
+    const auto seen = open_as_regular(root, path, O_PATH);
+    if (!seen) return tl::unexpected(seen.error());
+  }
+  return open_as_regular(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
 /// One read that survives signals; 0 also where a file of /proc would make us wait.
@@ -169,7 +176,7 @@ Result<FileStatus> RootedSystem::status(std::string_view path, bool follow) {
 }
 
 Result<std::string> RootedSystem::read_file(std::string_view path, std::size_t limit) {
-  const auto file = open_regular(root_, path);
+  const auto file = open_regular(root_, path, is_live());
   if (!file) return tl::unexpected(file.error());
   const auto too_big = [&] { return tl::unexpected(path_error(ErrorCode::TooBig, path, "file too large")); };
   if (file->size > limit) return too_big();
@@ -179,13 +186,13 @@ Result<std::string> RootedSystem::read_file(std::string_view path, std::size_t l
 }
 
 Result<std::string> RootedSystem::read_head(std::string_view path, std::size_t limit) {
-  const auto file = open_regular(root_, path);
+  const auto file = open_regular(root_, path, is_live());
   if (!file) return tl::unexpected(file.error());
   return read_up_to(*file, path, limit);
 }
 
 Result<System::Tail> RootedSystem::read_tail(std::string_view path, std::size_t limit) {
-  const auto file = open_regular(root_, path);
+  const auto file = open_regular(root_, path, is_live());
   if (!file) return tl::unexpected(file.error());
   if (file->size == 0) return stream_tail(*file, path, limit);
   const std::uint64_t skipped = file->size > limit ? file->size - limit : 0;
@@ -195,7 +202,7 @@ Result<System::Tail> RootedSystem::read_tail(std::string_view path, std::size_t 
 }
 
 Result<std::unique_ptr<FileReader>> RootedSystem::open(std::string_view path) {
-  auto file = open_regular(root_, path);
+  auto file = open_regular(root_, path, is_live());
   if (!file) return tl::unexpected(file.error());
   return std::make_unique<RootedReader>(std::move(*file), path);
 }

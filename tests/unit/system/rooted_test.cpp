@@ -124,7 +124,7 @@ TEST_P(Rooted, DeepAndLongPaths) {
 TEST_P(Rooted, DeepFoldersOnDisk) {
   // Deeper than a path can say: made folder by folder.
   int at = ::open(folder.root.c_str(), O_RDONLY | O_DIRECTORY);
-  for (int i = 0; i < 5000 && at >= 0; ++i) {
+  for (int i = 0; i < 4200 && at >= 0; ++i) {
     ::mkdirat(at, "d", 0755);
     const int next = ::openat(at, "d", O_RDONLY | O_DIRECTORY);
     ::close(at);
@@ -169,7 +169,7 @@ TEST_P(Rooted, FilesThatGrowEnd) {
   std::thread writer([&] {
     std::ofstream out(folder.root / "log", std::ios::app);
     const std::string line(4096, 'x');
-    for (int i = 0; i < 20000 && !stop; ++i) out << line << std::flush;
+    for (int i = 0; i < 3000 && !stop; ++i) out << line << std::flush;
   });
   auto s = system();
   for (int i = 0; i < 50; ++i) {
