@@ -11,7 +11,7 @@
 namespace gpuvet {
 namespace {
 
-constexpr std::string_view document_schema = "gpuvet.check/1";
+constexpr std::int64_t document_schema = 1;
 
 void write_strings(JsonWriter& w, std::string_view key, const std::vector<std::string>& list) {
   w.key(key);
@@ -128,7 +128,9 @@ void write_not_seen(JsonWriter& w, const Diagnosis& diagnosis, const Machine& ma
 std::string render_json(const Diagnosis& diagnosis, const Machine& machine, const Knowledge&, const RenderOptions& options) {
   JsonWriter w;
   w.begin_object();
-  w.field("schema", document_schema);
+  w.key("schema");
+  w.integer(document_schema);
+  w.field("document", "check");
   w.field("verdict", verdict_name(diagnosis.verdict));
   w.key("exit_code");
   w.integer(exit_code(diagnosis, options.strict));

@@ -123,7 +123,7 @@ TEST(MachineJson, LargestNumbersAreExact) {
 TEST(MachineJson, CheckDocumentIsASnapshotToo) {
   Machine machine;
   machine.source = "root";
-  const std::string text = R"({"schema": "gpuvet.check/1", "verdict": "holds", "machine": )" + machine_to_json(machine) + "}";
+  const std::string text = R"({"schema": 1, "document": "check", "verdict": "holds", "machine": )" + machine_to_json(machine) + "}";
   const auto again = machine_from_json(text);
   ASSERT_TRUE(again) << again.error();
   EXPECT_EQ(*again, machine);

@@ -1,0 +1,152 @@
+#include "commands/input.h"
+
+#include "model/json.h"
+#include "render/messages.h"
+#include "system/user_file.h"
+
+namespace gpuvet {
+namespace {
+
+constexpr std::size_t snapshot_limit = std::size_t{64} << 20;
+constexpr std::size_t environment_limit = std::size_t{4} << 20;
+constexpr std::size_t kernel_log_limit = std::size_t{16} << 20;
+constexpr std::size_t table_limit = std::size_t{16} << 20;
+
+using Values = std::map<std::string, std::string>;
+
+std::string cannot_read(const Options& options, const std::string& path, const SystemError& error) {
+  return message(Message::CannotRead, options.language, {{"path", printable(path)}, {"why", printable(error.message)}});
+}
+
+/// Length of a variable's name at the start of a line that goes on with '='; 0: the line begins no entry.
+std::size_t name_length(std::string_view line) {
+  const std::size_t equals = line.find('=');
+  if (equals == std::string_view::npos || equals == 0) return 0;
+  // Bash exports functions as BASH_FUNC_name%%=…
+  constexpr std::string_view allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_%().-";
+  const bool is_name = line.substr(0, equals).find_first_not_of(allowed) == std::string_view::npos;
+  return is_name && !(line[0] >= '0' && line[0] <= '9') ? equals : 0;
+}
+
+Values parse_entries(std::string_view text) {
+  Values out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\0'), text.size());
+    const std::string_view entry = text.substr(0, end);
+    const std::size_t equals = entry.find('=');
+    if (equals != std::string_view::npos && equals > 0) out[std::string(entry.substr(0, equals))] = entry.substr(equals + 1);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+tl::expected<void, std::string> add_environment(const Options& options, System& system, CollectOptions& collect_options) {
+  if (options.environ_file.empty()) {
+    if (!system.is_live()) return {};
+    if (const auto own = system.environment()) {
+      for (const std::string& entry : *own) {
+        const std::size_t equals = entry.find('=');
+        if (equals != std::string::npos && equals > 0) collect_options.environment[entry.substr(0, equals)] = entry.substr(equals + 1);
+      }
+    }
+    return {};
+  }
+  const auto text = read_user_file(options.environ_file, environment_limit);
+  if (!text) return tl::unexpected(cannot_read(options, options.environ_file, text.error()));
+  auto environment = parse_environment(*text);
+  if (!environment) {
+    return tl::unexpected(message(Message::BadEnvironment, options.language,
+                                  {{"path", printable(options.environ_file)}, {"line", std::to_string(environment.error())}}));
+  }
+  collect_options.has_environment = true;
+  collect_options.environment = std::move(*environment);
+  return {};
+}
+
+tl::expected<void, std::string> add_kernel_log(const Options& options, CollectOptions& collect_options) {
+  if (options.kernel_log.empty()) return {};
+  auto tail = read_user_file_tail(options.kernel_log, kernel_log_limit);
+  if (!tail) return tl::unexpected(cannot_read(options, options.kernel_log, tail.error()));
+  collect_options.has_kernel_log = true;
+  collect_options.kernel_log_name = options.kernel_log == "-" ? "standard input" : options.kernel_log;
+  collect_options.kernel_log_text = std::move(tail->text);
+  collect_options.kernel_log_truncated = tail->truncated;
+  return {};
+}
+
+tl::expected<Machine, std::string> load_snapshot(const Options& options) {
+  const auto text = read_user_file(options.snapshot, snapshot_limit);
+  if (!text) return tl::unexpected(cannot_read(options, options.snapshot, text.error()));
+  auto machine = machine_from_json(*text);
+  if (!machine) {
+    return tl::unexpected(message(Message::BadSnapshot, options.language, {{"path", printable(options.snapshot)}, {"why", printable(machine.error())}}));
+  }
+  return std::move(*machine);
+}
+
+}  // namespace
+
+tl::expected<std::map<std::string, std::string>, std::size_t> parse_environment(std::string_view text) {
+  if (text.find('\0') != std::string_view::npos) return parse_entries(text);
+  Values out;
+  std::string last;
+  std::size_t number = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++number;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (const std::size_t length = name_length(line); length != 0) {
+      last = line.substr(0, length);
+      out[last] = line.substr(length + 1);
+    } else if (!last.empty()) {
+      out[last].append("\n").append(line);  // a value over several lines
+    } else if (!line.empty() && line.front() != '#') {
+      return tl::unexpected(number);
+    }
+  }
+  for (auto& [name, value] : out) {
+    while (value.ends_with('\n')) value.pop_back();
+  }
+  return out;
+}
+
+tl::expected<Knowledge, std::string> load_knowledge(const Options& options) {
+  Knowledge knowledge;
+  if (options.knowledge.empty()) return knowledge;
+  const auto names = list_user_tables(options.knowledge);
+  if (!names) return tl::unexpected(cannot_read(options, options.knowledge, names.error()));
+  for (const std::string& name : *names) {
+    const std::string path = options.knowledge + "/" + name;
+    const auto text = read_user_file(path, table_limit);
+    if (!text) return tl::unexpected(cannot_read(options, path, text.error()));
+    const auto added = knowledge.add_overlay_table(name, *text);
+    if (!added) return tl::unexpected(printable(options.knowledge + "/" + added.error()));
+  }
+  return knowledge;
+}
+
+tl::expected<Machine, std::string> load_machine(const Options& options, std::vector<CollectorTime>* times) {
+  if (!options.snapshot.empty()) return load_snapshot(options);
+  std::unique_ptr<System> system;
+  if (options.root.empty()) {
+    system = make_live_system();
+  } else {
+    auto rooted = make_rooted_system(options.root);
+    if (!rooted) {
+      return tl::unexpected(message(Message::NotADirectory, options.language, {{"path", printable(options.root)}, {"why", printable(rooted.error().message)}}));
+    }
+    system = std::move(*rooted);
+  }
+  CollectOptions collect_options;
+  collect_options.everything = options.verbosity > 0;
+  if (const auto done = add_environment(options, *system, collect_options); !done) return tl::unexpected(done.error());
+  if (const auto done = add_kernel_log(options, collect_options); !done) return tl::unexpected(done.error());
+  Machine machine = collect(*system, collect_options, times);
+  if (machine.source.empty()) machine.source = options.root.empty() ? "host" : "root";
+  if (machine.collected_by.empty()) machine.collected_by = "gpuvet " GPUVET_VERSION;
+  return machine;
+}
+
+}  // namespace gpuvet

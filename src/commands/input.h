@@ -1,0 +1,18 @@
+#pragma once
+// What the commands work on: knowledge with its overlay, and the machine (host, root or snapshot).
+
+#include <vector>
+
+#include "collect/collect.h"
+#include "commands/options.h"
+
+namespace gpuvet {
+
+tl::expected<Knowledge, std::string> load_knowledge(const Options& options);
+/// Errors are whole sentences that name the path.
+tl::expected<Machine, std::string> load_machine(const Options& options, std::vector<CollectorTime>* times);
+
+/// NAME=value lines (as env prints them, values over several lines included) or NUL-separated entries. Errors: the line's number.
+tl::expected<std::map<std::string, std::string>, std::size_t> parse_environment(std::string_view text);
+
+}  // namespace gpuvet

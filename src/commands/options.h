@@ -1,0 +1,48 @@
+#pragma once
+// The command line as data, and one function a sub-command.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "render/render.h"
+
+namespace gpuvet {
+
+struct Options {
+  std::string command = "check";  ///< check, snapshot, kb, rule, version
+  std::string format = "text";
+  std::string root, environ_file, kernel_log, snapshot, purpose, knowledge, output, color = "auto";
+  std::string rule;
+  std::vector<std::string> kb;
+  std::optional<bool> redact;  ///< not given: on for snapshots and for the machine inside JSON
+  bool timing = false, strict = false;
+  int verbosity = 0;
+  int width = 0;  ///< 0: the terminal's
+  Language language = Language::English;
+};
+
+/// What the command line asked for, or what to print and the exit code when it is over already (help, errors).
+struct ParseStop {
+  int exit_code = 0;
+  std::string output, error;
+};
+tl::expected<Options, ParseStop> parse_command_line(int argc, const char* const* argv);
+
+RenderOptions render_options(const Options& options);
+
+/// Prints "gpuvet: MESSAGE" and returns 2.
+int fail(const std::string& message);
+
+int run_check(const Options& options);
+int run_snapshot(const Options& options);
+int run_kb(const Options& options);
+int run_rule(const Options& options);
+int run_version();
+
+/// Parses and runs; never throws.
+int run_command_line(int argc, const char* const* argv);
+
+}  // namespace gpuvet

@@ -1,0 +1,48 @@
+#include "commands/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+namespace gpuvet {
+namespace {
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view() : value;
+}
+
+std::string_view first_set(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (const std::string_view value = variable(name); !value.empty()) return value;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool output_is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
+
+int terminal_width() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return std::max<int>(size.ws_col, 40);
+}
+
+Language language_of_locale() {
+  return first_set({"LC_ALL", "LC_MESSAGES", "LANG"}).starts_with("zh") ? Language::Chinese : Language::English;
+}
+
+bool locale_is_ascii() {
+  std::string locale(first_set({"LC_ALL", "LC_CTYPE", "LANG"}));
+  std::transform(locale.begin(), locale.end(), locale.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  if (locale.empty()) return variable("TERM") == "linux";
+  return locale.find("utf-8") == std::string::npos && locale.find("utf8") == std::string::npos;
+}
+
+bool color_unwanted() { return !variable("NO_COLOR").empty() || variable("TERM") == "dumb"; }
+
+}  // namespace gpuvet

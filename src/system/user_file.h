@@ -1,0 +1,19 @@
+#pragma once
+// Files that the user names on the command line: of this host, whatever --root is. Bounded; devices and sockets are refused,
+// a pipe without data ends after a deadline.
+
+#include <string>
+#include <vector>
+
+#include "system/system.h"
+
+namespace gpuvet {
+
+/// The whole file; "-" is standard input. More than `limit` bytes is TooBig.
+Result<std::string> read_user_file(const std::string& path, std::size_t limit);
+/// The last `limit` bytes.
+Result<System::Tail> read_user_file_tail(const std::string& path, std::size_t limit);
+/// Names of the *.tsv files in a folder, sorted.
+Result<std::vector<std::string>> list_user_tables(const std::string& folder);
+
+}  // namespace gpuvet
