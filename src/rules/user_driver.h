@@ -29,4 +29,9 @@ std::optional<Finding> nvidia_persistenced_down(const RuleContext& context);
 /// What NVIDIA_REQUIRE_CUDA (and CUDA_VERSION) of an image ask for: its CUDA release; nothing when not told.
 std::optional<CudaVersion> image_cuda_version(const Machine& machine);
 
+// image_requirement.cpp
+/// A variable NVIDIA_REQUIRE_* of the image ("NAME=VALUE") that this driver surely does not meet; nothing when all are met or when
+/// a part of them cannot be judged. `cuda>=` counts as met under minor-version compatibility.
+std::optional<std::string> unmet_requirement(const RuleContext& context);
+
 }  // namespace gpuvet::user_driver

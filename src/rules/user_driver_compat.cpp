@@ -41,7 +41,8 @@ Finding compat_finding(const RuleContext& context, const CompatPair& pair) {
 /// GeForce cards are never allowed forward compatibility; data-centre ones are; of professional cards only some, so nothing is said.
 bool is_geforce(const GpuIdentity& gpu) { return gpu.name.find("GeForce") != std::string::npos; }
 
-/// "cuda>=12.4" inside a requirement.
+/// "cuda>=12.4" inside a requirement. Its alternatives ("brand=geforce,driver>=470,driver<471") only let the container start, for
+/// the sake of cuda-compat; without that library the runtime needs what it needs.
 std::optional<CudaVersion> least_cuda(std::string_view requirement) {
   const std::size_t at = requirement.find("cuda>=");
   if (at == std::string_view::npos) return std::nullopt;
@@ -69,7 +70,7 @@ std::optional<Finding> compat_libcuda_shadows_driver(const RuleContext& context)
 
 std::optional<Finding> forward_compat_on_unsupported_gpu(const RuleContext& context) {
   const auto pair = winning_compat(context);
-  if (!pair || pair->version.branch <= pair->module.branch) return std::nullopt;
+  if (!pair || pair->version <= pair->module) return std::nullopt;
   const auto gpu = std::ranges::find_if(context.gpus, [](const MachineGpu& g) { return is_geforce(g.identity); });
   if (gpu == context.gpus.end()) return std::nullopt;
   Finding finding = compat_finding(context, *pair);
@@ -83,13 +84,17 @@ std::optional<Finding> driver_too_old_for_container_image(const RuleContext& con
   if (!context.loaded_driver || (context.libcuda != nullptr && context.libcuda->kind == "compat")) return std::nullopt;
   const auto wanted = image_cuda_version(context.machine);
   const auto least = wanted ? context.knowledge.least_driver_for_runtime(*wanted) : std::nullopt;
-  if (!least || *context.loaded_driver >= *least) return std::nullopt;
+  const bool too_old = least && *context.loaded_driver < *least;
+  const auto unmet = too_old ? std::nullopt : unmet_requirement(context);
+  if (!too_old && !unmet) return std::nullopt;
   const char* name = context.machine.environment.contains("NVIDIA_REQUIRE_CUDA") ? "NVIDIA_REQUIRE_CUDA" : "CUDA_VERSION";
+  const std::string requirement = unmet ? *unmet : std::string(name) + "=" + context.machine.environment.at(name);
   Finding finding;
-  finding.parameters = {{"cuda", wanted->text()}, {"driver", context.loaded_driver->text}, {"least", least->text}};
-  finding.evidence = {{"environment", 0, std::string(name) + "=" + context.machine.environment.at(name)},
-                      gpuvet::quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version", context.loaded_driver->text)};
-  finding.repair = {make_action("update-driver-on-host", {{"branch", std::to_string(least->branch)}}), make_action("use-older-cuda-image", {{"driver", context.loaded_driver->text}})};
+  finding.parameters = {{"driver", context.loaded_driver->text}, {"requirement", requirement}, {"cuda", wanted ? wanted->text() : ""}, {"least", least ? least->text : ""}};
+  if (unmet) finding.variant = "required-driver";
+  finding.evidence = {{"environment", 0, requirement}, gpuvet::quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version", context.loaded_driver->text)};
+  if (too_old) finding.repair = {make_action("update-driver-on-host", {{"branch", std::to_string(least->branch)}})};
+  finding.repair.push_back(make_action("use-older-cuda-image", {{"driver", context.loaded_driver->text}}));
   return finding;
 }
 

@@ -46,8 +46,14 @@ const DriverLibrary* stray_copy(const RuleContext& context, std::string_view nam
   return nullptr;
 }
 
+/// Kubernetes' GPU operator runs the driver in a container of its own: the host's programs are not meant to find its libraries.
+bool driver_lives_in_a_container(const RuleContext& context, std::string_view name) {
+  return std::ranges::any_of(native_copies(context, name), [](const DriverLibrary* copy) { return copy->path.starts_with("/run/nvidia/driver/"); });
+}
+
 std::optional<Finding> missing_library(const RuleContext& context, std::string_view name, const DriverLibrary* winner) {
   if (winner != nullptr || !search_was_complete(context) || !kernel_side_is_there(context) || !gpu_was_asked_for(context)) return std::nullopt;
+  if (driver_lives_in_a_container(context, name)) return std::nullopt;
   Finding finding;
   const auto driver = context.loaded_driver ? context.loaded_driver : context.installed_driver;
   finding.parameters = {{"library", std::string(name)}, {"version", driver ? driver->text : "?"}, {"path", ""}};
@@ -76,6 +82,13 @@ std::string library_path_entry(const RuleContext& context, const DriverLibrary& 
   return folder_of(library.path);
 }
 
+/// NVIDIA_DRIVER_CAPABILITIES=compute leaves NVML out on purpose.
+bool left_out_on_purpose(const RuleContext& context) {
+  const auto variable = context.machine.environment.find("NVIDIA_DRIVER_CAPABILITIES");
+  if (!context.in(World::Container) || variable == context.machine.environment.end()) return false;
+  return variable->second.find("utility") == std::string::npos && variable->second.find("all") == std::string::npos;
+}
+
 }  // namespace
 
 std::optional<Finding> stub_libcuda_loaded(const RuleContext& context) {
@@ -102,7 +115,7 @@ std::optional<Finding> libcuda_missing(const RuleContext& context) { return miss
 std::optional<Finding> nvml_missing(const RuleContext& context) {
   auto finding = missing_library(context, "libnvidia-ml.so.1", context.libnvml);
   // Programs that compute need only libcuda; nvidia-smi, NCCL and monitoring need this one.
-  if (finding && context.libcuda != nullptr) finding->severity = Severity::Warning;
+  if (finding && context.libcuda != nullptr) finding->severity = left_out_on_purpose(context) ? Severity::Note : Severity::Warning;
   return finding;
 }
 

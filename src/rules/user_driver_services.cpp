@@ -41,9 +41,13 @@ Origin quote_switches(const std::vector<const PciDevice*>& switches) {
   return quote(*switches.front(), "device", std::to_string(switches.size()) + " NVSwitch devices on the bus");
 }
 
-/// The machine has NVSwitches whose driver is loaded: only then a fabric manager has something to do.
+/// The machine has NVSwitches whose driver is loaded: only then a fabric manager has something to do. Switches that were handed to
+/// a service VM are managed there.
 std::vector<const PciDevice*> driven_switches(const RuleContext& context) {
-  return context.loaded_driver ? nvswitches(context.machine) : std::vector<const PciDevice*>{};
+  if (!context.loaded_driver) return {};
+  auto switches = nvswitches(context.machine);
+  std::erase_if(switches, [](const PciDevice* device) { return device->driver.is("vfio-pci") || device->driver.is("pci-stub"); });
+  return switches;
 }
 
 /// The last thing that nvidia-gridd said about the licence in this boot, or null.
@@ -57,7 +61,7 @@ const LogEvent* last_licence_event(const Machine& machine) {
 }
 
 bool says_unlicensed(const LogEvent& event) {
-  for (const char* phrase : {"failed to acquire license", "valid grid license not found", "license not found", "failed to renew license", "unlicensed", "license denied", "license expired"}) {
+  for (const char* phrase : {"failed to acquire license", "failed to acquire/renew license", "unable to acquire license", "valid grid license not found", "license not found", "failed to renew license", "unlicensed", "license denied", "license expired"}) {
     if (contains_ignoring_case(event.text, phrase)) return true;
   }
   return false;
@@ -115,16 +119,16 @@ std::optional<Finding> vgpu_unlicensed(const RuleContext& context) {
 }
 
 std::optional<Finding> vgpu_guest_driver_mismatch(const RuleContext& context) {
-  for (const auto& parts : {std::pair{"guest", "incompatible"}, std::pair{"guest vgx version", "host"}, std::pair{"guest driver", "not supported"}}) {
-    const LogEvent* event = first_event_with(context.machine, {parts.first, parts.second});
-    if (event == nullptr || !(contains_ignoring_case(event->text, "vgpu") || contains_ignoring_case(event->text, "vgx"))) continue;
-    Finding finding;
-    finding.parameters = {{"driver", context.loaded_driver ? context.loaded_driver->text : "?"}};
-    finding.evidence = {quote(*event)};
-    finding.repair = {make_action("install-matching-vgpu-guest-driver")};
-    return finding;
-  }
-  return std::nullopt;
+  // The manager's words, and the guest driver's own. "Guest VGX version … is newer than the host VGX version" alone is none: there
+  // the driver goes on with the host's version (open kernel modules, rpcSetGuestSystemInfo).
+  const LogEvent* event = first_event_with(context.machine, {"incompatible guest/host drivers"});
+  if (event == nullptr) event = first_event_with(context.machine, {"setguestsysteminfo", "host version", "too old"});
+  if (event == nullptr) return std::nullopt;
+  Finding finding;
+  finding.parameters = {{"driver", context.loaded_driver ? context.loaded_driver->text : "?"}};
+  finding.evidence = {quote(*event)};
+  finding.repair = {make_action("install-matching-vgpu-guest-driver")};
+  return finding;
 }
 
 std::optional<Finding> nvidia_persistenced_down(const RuleContext& context) {
