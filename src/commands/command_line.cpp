@@ -28,19 +28,19 @@ Language language_of_arguments(int argc, const char* const* argv) {
 }
 
 void add_options(CLI::App& app, Options& options, std::string& language, const Say& say) {
-  app.add_option("--format", options.format, say("text, json or markdown", "输出格式：text、json 或 markdown"));
-  app.add_option("--lang", language, say("en or zh (else the locale decides)", "en 或 zh（默认取决于系统语言）"));
-  app.add_option("--root", options.root, say("judge a mounted disk, an image or a captured machine in this folder", "检查此目录中的磁盘、镜像或采集的机器"));
-  app.add_option("--environ", options.environ_file, say("environment of the judged process: NAME=value lines or /proc/PID/environ", "被判断进程的环境变量：NAME=value 行，或 /proc/PID/environ"));
-  app.add_option("--kernel-log", options.kernel_log, say("kernel log to read; - is standard input", "要读取的内核日志；- 表示标准输入"));
-  app.add_option("--snapshot", options.snapshot, say("judge a snapshot file", "检查一个快照文件"));
-  app.add_option("--for", options.purpose, say("what has to work, e.g. torch>=2.7", "需要能用的目标，例如 torch>=2.7"));
+  app.add_option("--format", options.format, say("text, json or markdown", "输出格式：text、json 或 markdown"))->type_name("FORMAT");
+  app.add_option("--lang", language, say("en or zh (else the locale decides)", "en 或 zh（默认取决于系统语言）"))->type_name("LANG");
+  app.add_option("--root", options.root, say("judge a mounted disk, an image or a captured machine in this folder", "检查此目录中的磁盘、镜像或采集的机器"))->type_name("DIR");
+  app.add_option("--environ", options.environ_file, say("environment of the judged process: NAME=value lines or /proc/PID/environ", "被判断进程的环境变量：NAME=value 行，或 /proc/PID/environ"))->type_name("FILE");
+  app.add_option("--kernel-log", options.kernel_log, say("kernel log to read; - is standard input", "要读取的内核日志；- 表示标准输入"))->type_name("FILE");
+  app.add_option("--snapshot", options.snapshot, say("judge a snapshot file", "检查一个快照文件"))->type_name("FILE");
+  app.add_option("--for", options.purpose, say("what has to work, e.g. torch>=2.7", "需要能用的目标，例如 torch>=2.7"))->type_name("PURPOSE");
   app.add_flag("-v,--verbose", options.verbosity, say("all facts with where they come from", "列出全部事实及其来源"));
   app.add_flag("--timing", options.timing, say("time of each part, on standard error", "在标准错误输出各部分的用时"));
   app.add_flag("--strict", options.strict, say("a warning as root cause gives exit code 1", "根本原因为警告时退出码为 1"));
-  app.add_option("--color", options.color, say("auto, always or never", "颜色：auto、always 或 never"));
-  app.add_option("--width", options.width, say("columns to wrap text to", "按此列数换行"))->check(CLI::Range(20, 1000));
-  app.add_option("--knowledge", options.knowledge, say("folder of tables (*.tsv) that replace or extend the built-in ones", "用于替换或扩充内置表的目录（*.tsv）"));
+  app.add_option("--color", options.color, say("auto, always or never", "颜色：auto、always 或 never"))->type_name("WHEN");
+  app.add_option("--width", options.width, say("columns to wrap text to", "按此列数换行"))->check(CLI::Range(20, 1000))->type_name("N");
+  app.add_option("--knowledge", options.knowledge, say("folder of tables (*.tsv) that replace or extend the built-in ones", "用于替换或扩充内置表的目录（*.tsv）"))->type_name("DIR");
   app.add_flag_callback("--redact", [&options] { options.redact = true; }, say("pseudonyms for names, serials and the like", "用化名代替姓名、序列号等"));
   app.add_flag_callback("--no-redact", [&options] { options.redact = false; }, say("leave them as they are", "保留原样"));
 }
@@ -53,7 +53,7 @@ Commands add_commands(CLI::App& app, Options& options, const Say& say) {
   Commands c{};
   c.check = app.add_subcommand("check", say("say what is wrong with the GPU driver (the default)", "说明 GPU 驱动哪里有问题（默认命令）"));
   c.snapshot = app.add_subcommand("snapshot", say("write all facts to a file", "把全部事实写入文件"));
-  c.snapshot->add_option("-o,--output", options.output, say("file to write; - is standard output", "要写入的文件；- 表示标准输出"));
+  c.snapshot->add_option("-o,--output", options.output, say("file to write; - is standard output", "要写入的文件；- 表示标准输出"))->type_name("FILE");
   c.kb = app.add_subcommand("kb", say("what the tables know: kb gpu \"RTX 4090\", kb driver 550.120, kb xid 79 …", "查询知识表：kb gpu \"RTX 4090\"、kb driver 550.120、kb xid 79 ……"));
   c.kb->add_option("question", options.kb, say("topic and words", "主题与关键词"));
   c.rule = app.add_subcommand("rule", say("page of a rule; without a name the list of all", "显示一条规则；不带名称时列出全部"));

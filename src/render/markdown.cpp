@@ -104,7 +104,7 @@ class MarkdownReport {
     for (std::size_t i = 0; i < finding.repair.size(); ++i) {
       const RenderedAction action = render_action(finding.repair[i], machine_, options_.language);
       out_ += std::to_string(i + 1) + ". " + escaped(action.text) + "\n";
-      if (!action.backup.empty()) out_ += "   " + std::string(say(Message::BackUpFirst)) + " " + escaped(action.backup) + "\n";
+      if (!action.backup.empty()) out_ += "   " + std::string(say(Message::BackUpFirst)) + (options_.language == Language::Chinese ? "" : " ") + escaped(action.backup) + "\n";
       std::string commands;
       for (const std::string& command : action.commands) commands += (commands.empty() ? "" : "\n") + command;
       if (!commands.empty()) out_ += code_block(commands, "sh", "   ");

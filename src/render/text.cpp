@@ -50,12 +50,17 @@ class TextReport {
 
  private:
   std::string_view say(Message id) const { return message(id, options_.language); }
+  /// Between two sentences or behind a colon: full-width punctuation brings its own space.
+  std::string blank() const { return options_.language == Language::Chinese ? "" : " "; }
   std::string mark(LinkState state) const {
     const Mark m = mark_of(state);
     return styled(options_.ascii ? m.ascii : m.unicode, m.style, options_.color);
   }
   void add(std::string_view text, std::string_view first, std::string_view rest) { out_ += paragraph(text, first, rest, width_); }
-  void heading(std::string_view text) { out_ += '\n' + styled(text, Style::Bold, options_.color) + '\n'; }
+  void heading(std::string_view text) {
+    out_ += '\n';
+    for (const std::string& line : wrap(text, width_)) out_ += styled(line, Style::Bold, options_.color) + '\n';
+  }
 
   /// One line a link. The links behind the last one that was judged are summed up in one line.
   void chain() {
@@ -133,7 +138,7 @@ class TextReport {
   void step(const RenderedAction& action, std::size_t number, bool numbered) {
     const std::string first = numbered ? "  " + std::to_string(number) + ". " : "  ";
     add(action.text, first, numbered ? "     " : "  ");
-    if (!action.backup.empty()) add(std::string(say(Message::BackUpFirst)) + " " + action.backup, "     ", "     ");
+    if (!action.backup.empty()) add(std::string(say(Message::BackUpFirst)) + blank() + action.backup, "     ", "     ");
     // Commands are never wrapped: they are there to be copied.
     for (const std::string& command : action.commands) out_ += "       " + styled(command, Style::Command, options_.color) + "\n";
     if (!action.reversible && action.backup.empty() && action.risk != "none") add(say(Message::CannotBeUndone), "     ", "     ");
