@@ -180,9 +180,22 @@ Fact<std::vector<std::string>> find_cgroup_rules(System& system) {
   return Rules::not_seen("no devices.list here", origin_of(paths.front()));
 }
 
+/// The helper that makes missing nodes when a program asks, if it may.
+Fact<std::int64_t> find_nvidia_modprobe(System& system) {
+  constexpr const char* usual = "/usr/bin/nvidia-modprobe";
+  if (!system.is_directory("/usr/bin")) return Fact<std::int64_t>::not_seen("no /usr/bin here", {usual, 0, {}});
+  for (const char* path : {usual, "/usr/sbin/nvidia-modprobe", "/opt/bin/nvidia-modprobe"}) {
+    const auto status = system.status(path);
+    if (status) return Fact<std::int64_t>::known(status->mode, {path, 0, {}});
+    if (status.error().code != ErrorCode::NotFound) return Fact<std::int64_t>::not_seen(status.error().message, {path, 0, {}});
+  }
+  return Fact<std::int64_t>::absent({usual, 0, {}});
+}
+
 }  // namespace
 
 void collect_device_nodes(System& system, const CollectOptions&, Machine& machine) {
+  machine.device_nodes.nvidia_modprobe = find_nvidia_modprobe(system);
   machine.device_nodes.nodes = find_nodes(system, machine.user);
   machine.device_nodes.majors = find_majors(system);
   machine.device_nodes.cgroup_device_rules = find_cgroup_rules(system);

@@ -21,9 +21,12 @@ std::vector<const PciDevice*> bridges_above(const Machine& machine, const PciDev
   return bridges;
 }
 
-bool on_path_to(const Machine& machine, const MachineGpu& gpu, std::string_view event_pci) {
-  if (names_device(event_pci, gpu.device->address)) return true;
-  return std::ranges::any_of(bridges_above(machine, *gpu.device), [&](const PciDevice* bridge) { return event_pci == bridge->address; });
+/// Ports of one slot share its number, so a bridge must be named in full.
+bool on_path_to(const Machine& machine, const MachineGpu& gpu, const LogEvent& event) {
+  if (names_device(event.pci, gpu.device->address)) return true;
+  return std::ranges::any_of(bridges_above(machine, *gpu.device), [&](const PciDevice* bridge) {
+    return event.pci == bridge->address || contains_ignoring_case(event.text, bridge->address);
+  });
 }
 
 }  // namespace
@@ -206,7 +209,7 @@ bool counters_alarm(const AerCounters& counters) {
 /// Lines of AER about the GPU or a bridge above it.
 std::vector<const LogEvent*> aer_events(const RuleContext& context, const MachineGpu& gpu) {
   auto events = current_events(context.machine, "aer");
-  std::erase_if(events, [&](const LogEvent* event) { return !on_path_to(context.machine, gpu, event->pci); });
+  std::erase_if(events, [&](const LogEvent* event) { return !on_path_to(context.machine, gpu, *event); });
   return events;
 }
 
