@@ -37,18 +37,21 @@ void collect_packages(System& system, const CollectOptions&, Machine& machine) {
   for (const Manager& manager : managers) {
     auto found = manager.read(system);
     if (!found && found.error().code == ErrorCode::NotFound) continue;
+    // Debian has rpm's tools and Fedora dpkg's: a database without packages of interest gives way to one that has some.
+    const bool first = !packages.manager.is_known();
+    if (!first && (!found || found->empty())) continue;
     packages.manager = Fact<std::string>::known(manager.name, origin_of(manager.place));
     if (!found) {
       packages.installed = not_seen_because<std::vector<Package>>(found.error(), manager.place);
-      return;
+      break;
     }
-    // A Debian machine may have rpm's tools and an empty rpm database: the first database with packages counts.
     packages.problems = half_done(*found);
     packages.installed = Fact<std::vector<Package>>::known(std::move(*found), origin_of(manager.place));
-    packages.history = read_package_history(system, manager.name);
-    packages.repositories = read_driver_repositories(system);
-    return;
+    if (!packages.installed.get()->empty()) break;
   }
+  if (!packages.installed.is_known()) return;
+  packages.history = read_package_history(system, *packages.manager.get());
+  packages.repositories = read_driver_repositories(system);
 }
 
 }  // namespace gpuvet

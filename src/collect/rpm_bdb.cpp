@@ -1,5 +1,7 @@
 // rpm's Berkeley DB hash (RHEL/Rocky 8, CentOS 7: Packages), read without libdb: pages in either byte order, values on hash pages
 // or in chains of overflow pages. Format: Berkeley DB's dbinc/db_page.h (public headers of Berkeley DB 5).
+#include <algorithm>
+
 #include "collect/packages_parts.h"
 #include "collect/rpm_header.h"
 
@@ -47,7 +49,10 @@ void read_hash_page(const Database& db, const ByteView& view, const RpmFound& fo
     const std::uint16_t before = view.u16(page_header + (i - 1) * 2);
     std::string value;
     if (view.u8(at) == item_off_page && view.has(at, 12)) {
-      value = read_overflow(db, view.u32(at + 4), view.u32(at + 8));
+      const std::uint32_t first = view.u32(at + 4), length = view.u32(at + 8);
+      value = read_overflow(db, first, std::min<std::uint32_t>(length, rpm_header_start));
+      if (!rpm_header_worth_reading(value)) continue;
+      if (length > value.size()) value = read_overflow(db, first, length);
     } else if (view.u8(at) == item_on_page && before > at) {
       value = view.slice(at + 1u, before - at - 1u);
     }

@@ -1,5 +1,7 @@
 #include "collect/rpm_header.h"
 
+#include "collect/packages_parts.h"
+
 namespace gpuvet {
 namespace {
 
@@ -31,6 +33,11 @@ std::optional<RpmPackage> parse_rpm_header(std::string_view blob) {
   }
   if (package.name.empty() || package.version.empty()) return std::nullopt;
   return package;
+}
+
+bool rpm_header_worth_reading(std::string_view start) {
+  const auto package = parse_rpm_header(start);
+  return !package || relevant_package(package->name);
 }
 
 }  // namespace gpuvet

@@ -23,6 +23,11 @@ struct RpmPackage {
 /// The header in `blob`; nothing when it is none. Range-checked; O(index entries).
 std::optional<RpmPackage> parse_rpm_header(std::string_view blob);
 
+/// A header's first bytes hold its index and, nearly always, the name: those of packages that nobody asks for need no more.
+inline constexpr std::size_t rpm_header_start = 8192;
+/// True unless the start of a header tells the name of a package that is not relevant.
+bool rpm_header_worth_reading(std::string_view start);
+
 /// Each reader calls `found` for every relevant package of its database; an error when the file is not of that format.
 using RpmFound = std::function<void(const RpmPackage&)>;
 tl::expected<void, std::string> read_rpm_sqlite(FileReader& file, const RpmFound& found);

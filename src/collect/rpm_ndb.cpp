@@ -1,5 +1,7 @@
 // rpm's "ndb" (openSUSE: Packages.db): 4096-byte pages of slots, each naming a blob of 16-byte blocks; little-endian.
 // Format: rpm, lib/backend/ndb/rpmpkg.c.
+#include <algorithm>
+
 #include "collect/packages_parts.h"
 #include "collect/rpm_header.h"
 
@@ -19,6 +21,8 @@ void read_blob(FileReader& file, std::uint64_t offset, const RpmFound& found) {
   const ByteView view{*head};
   const std::uint32_t length = view.u32(12);
   if (!view.has(0, 16) || view.u32(0) != blob_magic || length > max_blob) return;
+  const auto start = file.read_at(offset + 16, std::min<std::size_t>(length, rpm_header_start));
+  if (!start || !rpm_header_worth_reading(*start)) return;
   const auto blob = file.read_at(offset + 16, length);
   if (!blob) return;
   if (const auto package = parse_rpm_header(*blob); package && relevant_package(package->name)) found(*package);

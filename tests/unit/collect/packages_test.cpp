@@ -88,6 +88,16 @@ TEST(Packages, BrokenDatabasesAreNotSeen) {
   }
 }
 
+TEST(Packages, AnEmptyDatabaseOfAnotherManagerGivesWay) {
+  RecordedTree tree;
+  tree.add_file("/var/lib/dpkg/status", "");
+  EXPECT_TRUE(collect_from(tree).packages.manager.is("dpkg"));
+  tree.add_file("/var/lib/rpm/Packages", corpus("rpm_bdb/packages"));
+  const Machine machine = collect_from(std::move(tree));
+  EXPECT_TRUE(machine.packages.manager.is("rpm"));
+  EXPECT_EQ(machine.packages.installed.get()->size(), 2U);
+}
+
 TEST(Packages, NoDatabaseIsNotSeen) { EXPECT_TRUE(collect_from({}).packages.installed.is_not_seen()); }
 
 TEST(PackageHistory, EachManager) {
