@@ -37,7 +37,9 @@ for f in etc/os-release etc/ld.so.conf etc/ld.so.cache etc/passwd proc/modules p
          var/log/kern.log var/lib/dpkg/status var/lib/rpm/rpmdb.sqlite sys/module/nvidia/version usr/lib/x86_64-linux-gnu/libcuda.so.1; do
   mkfifo "$root/$f"
 done
+rmdir "$root/sys/bus/pci/devices" "$root/sys/bus/pci"
 expect_exit 3 "$gpuvet" check --root "$root"
+mkdir -p "$root/sys/bus/pci/devices"
 find "$root" -type p -delete
 for f in etc/os-release proc/modules var/log/kern.log var/lib/dpkg/status etc/ld.so.conf; do ln -s "$f" "$root/$f.loop"; ln -s "../../../../../../../../../../$f" "$root/$f"; done
 ln -s loop2 "$root/etc/modprobe.d/loop1.conf"; ln -s loop1.conf "$root/etc/modprobe.d/loop2"
