@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "rules/evidence.h"
+#include "rules/hardware.h"
 #include "rules/user_driver.h"
 
 namespace gpuvet::user_driver {
@@ -39,7 +40,18 @@ Finding compat_finding(const RuleContext& context, const CompatPair& pair) {
 }
 
 /// GeForce cards are never allowed forward compatibility; data-centre ones are; of professional cards only some, so nothing is said.
-bool is_geforce(const GpuIdentity& gpu) { return gpu.name.find("GeForce") != std::string::npos; }
+bool is_geforce(std::string_view name) { return name.find("GeForce") != std::string_view::npos; }
+
+/// Every GPU that this process may see is a GeForce: `label` receives the first one's name. By the bus, else by the driver's own list.
+bool all_geforce(const RuleContext& context, std::string& label) {
+  const auto& listed = context.machine.kernel_driver.gpus;
+  if (!context.gpus.empty()) {
+    label = context.gpus.front().identity.label();
+    return std::ranges::all_of(context.gpus, [](const MachineGpu& gpu) { return is_geforce(gpu.identity.name); });
+  }
+  if (!listed.empty()) label = listed.front().model;
+  return !listed.empty() && std::ranges::all_of(listed, [](const ProcGpu& gpu) { return is_geforce(gpu.model); });
+}
 
 /// "cuda>=12.4" inside a requirement. Its alternatives ("brand=geforce,driver>=470,driver<471") only let the container start, for
 /// the sake of cuda-compat; without that library the runtime needs what it needs.
@@ -50,16 +62,34 @@ std::optional<CudaVersion> least_cuda(std::string_view requirement) {
   return CudaVersion::parse(requirement.substr(0, requirement.find_first_not_of("0123456789.")));
 }
 
-}  // namespace
+struct ImageCuda {
+  CudaVersion version;
+  std::string variable;  ///< that told it
+};
 
-std::optional<CudaVersion> image_cuda_version(const Machine& machine) {
+std::optional<ImageCuda> image_cuda(const Machine& machine) {
   for (const char* name : {"NVIDIA_REQUIRE_CUDA", "CUDA_VERSION"}) {
     const auto variable = machine.environment.find(name);
     if (variable == machine.environment.end()) continue;
     const auto version = std::string_view(name) == "CUDA_VERSION" ? CudaVersion::parse(variable->second) : least_cuda(variable->second);
-    if (version) return version;
+    if (version) return ImageCuda{*version, name};
   }
   return std::nullopt;
+}
+
+/// The branch to update to: the long-term one that serves the GPUs here; 0 when none of those that serve them is new enough.
+std::uint32_t branch_for(const RuleContext& context, std::uint32_t least) {
+  if (context.gpus.empty()) return least;
+  const std::uint32_t recommended = recommended_branch(context);
+  if (recommended == 0) return least;
+  return recommended >= least ? recommended : 0;
+}
+
+}  // namespace
+
+std::optional<CudaVersion> image_cuda_version(const Machine& machine) {
+  const auto wanted = image_cuda(machine);
+  return wanted ? std::optional(wanted->version) : std::nullopt;
 }
 
 std::optional<Finding> compat_libcuda_shadows_driver(const RuleContext& context) {
@@ -70,30 +100,31 @@ std::optional<Finding> compat_libcuda_shadows_driver(const RuleContext& context)
 
 std::optional<Finding> forward_compat_on_unsupported_gpu(const RuleContext& context) {
   const auto pair = winning_compat(context);
-  if (!pair || pair->version <= pair->module) return std::nullopt;
-  const auto gpu = std::ranges::find_if(context.gpus, [](const MachineGpu& g) { return is_geforce(g.identity); });
-  if (gpu == context.gpus.end()) return std::nullopt;
+  std::string label;
+  if (!pair || pair->version <= pair->module || !all_geforce(context, label)) return std::nullopt;
   Finding finding = compat_finding(context, *pair);
-  finding.parameters["gpu"] = gpu->identity.label();
-  finding.evidence.push_back(gpuvet::quote(*gpu->device, "device", gpu->identity.name));
-  finding.repair.push_back(make_action(context.in(World::Container) ? "update-driver-on-host" : "update-driver", {{"branch", std::to_string(pair->version.branch)}}));
+  finding.parameters["gpu"] = label;
+  if (context.gpus.empty()) finding.evidence.push_back({"/proc/driver/nvidia/gpus", 0, label});
+  else finding.evidence.push_back(gpuvet::quote(*context.gpus.front().device, "device", context.gpus.front().identity.name));
+  const std::uint32_t branch = branch_for(context, pair->version.branch);
+  if (branch != 0) finding.repair.push_back(make_action(context.in(World::Container) ? "update-driver-on-host" : "update-driver", {{"branch", std::to_string(branch)}}));
   return finding;
 }
 
 std::optional<Finding> driver_too_old_for_container_image(const RuleContext& context) {
   if (!context.loaded_driver || (context.libcuda != nullptr && context.libcuda->kind == "compat")) return std::nullopt;
-  const auto wanted = image_cuda_version(context.machine);
-  const auto least = wanted ? context.knowledge.least_driver_for_runtime(*wanted) : std::nullopt;
+  const auto wanted = image_cuda(context.machine);
+  const auto least = wanted ? context.knowledge.least_driver_for_runtime(wanted->version) : std::nullopt;
   const bool too_old = least && *context.loaded_driver < *least;
   const auto unmet = too_old ? std::nullopt : unmet_requirement(context);
   if (!too_old && !unmet) return std::nullopt;
-  const char* name = context.machine.environment.contains("NVIDIA_REQUIRE_CUDA") ? "NVIDIA_REQUIRE_CUDA" : "CUDA_VERSION";
-  const std::string requirement = unmet ? *unmet : std::string(name) + "=" + context.machine.environment.at(name);
+  const std::string requirement = unmet ? *unmet : wanted->variable + "=" + context.machine.environment.at(wanted->variable);
   Finding finding;
-  finding.parameters = {{"driver", context.loaded_driver->text}, {"requirement", requirement}, {"cuda", wanted ? wanted->text() : ""}, {"least", least ? least->text : ""}};
+  finding.parameters = {{"driver", context.loaded_driver->text}, {"requirement", requirement}, {"cuda", wanted ? wanted->version.text() : ""}, {"least", least ? least->text : ""}};
   if (unmet) finding.variant = "required-driver";
   finding.evidence = {{"environment", 0, requirement}, gpuvet::quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version", context.loaded_driver->text)};
-  if (too_old) finding.repair = {make_action("update-driver-on-host", {{"branch", std::to_string(least->branch)}})};
+  const std::uint32_t branch = too_old ? branch_for(context, least->branch) : 0;
+  if (branch != 0) finding.repair.push_back(make_action("update-driver-on-host", {{"branch", std::to_string(branch)}}));
   finding.repair.push_back(make_action("use-older-cuda-image", {{"driver", context.loaded_driver->text}}));
   return finding;
 }

@@ -27,71 +27,179 @@ bool fabric_manager_runs(const Machine& machine) {
   return process_runs(machine, "nv-fabricmanager") || (unit != nullptr && unit->running.is(true));
 }
 
-/// The installed fabric manager's package, whatever its branch.
-const Package* fabric_manager_package(const Machine& machine) {
-  for (const char* prefix : {"nvidia-fabricmanager", "nvidia-fabric-manager", "cuda-drivers-fabricmanager"}) {
+/// The daemon's own packages, whatever their branch. Names: nvidia-fabricmanager-550 (Ubuntu, NVIDIA's apt and old rpm
+/// repository), nvidia-fabric-manager (NVIDIA's rpm), nvidia-fabricmanager (both, newer). Not the -dev ones, not metapackages.
+std::vector<const Package*> fabric_manager_packages(const Machine& machine) {
+  std::vector<const Package*> found;
+  for (const char* prefix : {"nvidia-fabricmanager", "nvidia-fabric-manager"}) {
     for (const Package* package : installed_packages_with(machine, prefix)) {
-      if (driver_version_in_package_version(package->version) && package->name.find("dev") == std::string::npos) return package;
+      if (driver_version_in_package_version(package->version) && package->name.find("dev") == std::string::npos) found.push_back(package);
     }
   }
-  return nullptr;
+  return found;
 }
 
 Origin quote_switches(const std::vector<const PciDevice*>& switches) {
   return quote(*switches.front(), "device", std::to_string(switches.size()) + " NVSwitch devices on the bus");
 }
 
-/// The machine has NVSwitches whose driver is loaded: only then a fabric manager has something to do. Switches that were handed to
-/// a service VM are managed there.
+/// Volta's, Ampere's and Hopper's switches. Class 0680 alone is not enough: network controllers of NVIDIA's old nForce chipsets
+/// call themselves bridges too.
+bool is_nvswitch(const PciDevice& device) {
+  if (const auto* driver = device.driver.get()) return driver->starts_with("nvidia");
+  return device.device == 0x1ac2 || device.device == 0x1af1 || device.device == 0x22a3;
+}
+
+/// The NVSwitches that the loaded driver has to do with: none where they are handed to a VM, or NVLink is switched off.
 std::vector<const PciDevice*> driven_switches(const RuleContext& context) {
-  if (!context.loaded_driver) return {};
-  auto switches = nvswitches(context.machine);
-  std::erase_if(switches, [](const PciDevice* device) { return device->driver.is("vfio-pci") || device->driver.is("pci-stub"); });
+  std::vector<const PciDevice*> switches;
+  const auto& parameters = context.machine.kernel_driver.parameters;
+  const auto nvlink_off = parameters.find("NvLinkDisable");
+  if (!context.loaded_driver || (nvlink_off != parameters.end() && nvlink_off->second == "1")) return switches;
+  for (const PciDevice* device : nvswitches(context.machine)) {
+    if (is_nvswitch(*device)) switches.push_back(device);
+  }
   return switches;
 }
 
-/// The last thing that nvidia-gridd said about the licence in this boot, or null.
-const LogEvent* last_licence_event(const Machine& machine) {
-  const LogEvent* last = nullptr;
-  for (const LogEvent* event : events_with(machine, {"gridd"})) {
-    const bool licence = contains_ignoring_case(event->text, "license") || contains_ignoring_case(event->text, "licence");
-    if (licence) last = event;
+std::string_view number_after(std::string_view text, std::string_view words) {
+  const std::size_t at = text.rfind(words);
+  if (at == std::string_view::npos) return {};
+  text.remove_prefix(at + words.size());
+  text = text.substr(0, text.find_first_not_of("0123456789."));
+  while (text.ends_with('.')) text.remove_suffix(1);  // the end of the sentence
+  return text;
+}
+
+struct Refusal {
+  DriverVersion fabric_manager, driver;
+  Origin line;
+};
+
+std::optional<Refusal> parse_refusal(const Origin& line) {
+  if (line.text.find("match with driver version") == std::string::npos) return std::nullopt;
+  const auto own = DriverVersion::parse(number_after(line.text, "interface version "));
+  const auto driver = DriverVersion::parse(number_after(line.text, "match with driver version "));
+  return own && driver ? std::optional(Refusal{*own, *driver, line}) : std::nullopt;
+}
+
+/// The daemon's last word: it found a driver of another version. Nothing when a later line tells of a start that went well.
+std::optional<Refusal> fabric_manager_refusal(const Machine& machine) {
+  std::optional<Refusal> last;
+  if (const Service* unit = service(machine, "nvidia-fabricmanager")) {
+    for (const Origin& line : unit->log) {
+      if (auto refusal = parse_refusal(line)) last = refusal;
+      else if (contains_ignoring_case(line.text, "successfully")) last.reset();
+    }
+  }
+  for (const LogEvent* event : events_with(machine, {"match with driver version"})) {
+    if (auto refusal = parse_refusal(quote(*event)); refusal && !last) last = refusal;
   }
   return last;
 }
 
-bool says_unlicensed(const LogEvent& event) {
-  for (const char* phrase : {"failed to acquire license", "failed to acquire/renew license", "unable to acquire license", "valid grid license not found", "license not found", "failed to renew license", "unlicensed", "license denied", "license expired"}) {
-    if (contains_ignoring_case(event.text, phrase)) return true;
+// ---- vGPU ------------------------------------------------------------------------------------------------------------
+
+/// "NVIDIA A40-8Q", "GRID T4-2C", "NVIDIA A100-1-5CME": a profile, not a card ("A100-SXM4-40GB").
+bool is_vgpu_name(std::string_view model) {
+  if (model.starts_with("GRID ")) return true;
+  const std::size_t dash = model.rfind('-');
+  if (dash == std::string_view::npos) return false;
+  std::string_view tail = model.substr(dash + 1);
+  const std::size_t digits = std::min(tail.find_first_not_of("0123456789"), tail.size());
+  if (digits == 0) return false;
+  tail.remove_prefix(digits);
+  if (tail.ends_with("ME")) tail.remove_suffix(2);
+  return tail == "Q" || tail == "C" || tail == "B" || tail == "A";
+}
+
+/// Whole cards passed into a VM may run the licence daemon as well; their CUDA needs no licence.
+bool names_whole_cards(const Machine& machine) {
+  const auto& gpus = machine.kernel_driver.gpus;
+  return !gpus.empty() && std::ranges::none_of(gpus, [](const ProcGpu& gpu) { return is_vgpu_name(gpu.model); });
+}
+
+enum class Licence : std::uint8_t { Unknown, Held, None };
+
+/// What a line of nvidia-gridd says for sure. A renewal that failed is not listed: the licence holds until it expires.
+Licence licence_told(std::string_view text) {
+  for (const char* phrase : {"license acquired successfully", "license renewed successfully", "acquired license successfully"}) {
+    if (contains_ignoring_case(text, phrase)) return Licence::Held;
   }
-  return false;
+  for (const char* phrase : {"failed to acquire license", "unable to acquire license", "valid grid license not found", "license expired", "license has expired", "failed to acquire/renew license"}) {
+    if (contains_ignoring_case(text, phrase)) return Licence::None;
+  }
+  return Licence::Unknown;
+}
+
+/// The last decisive thing that nvidia-gridd said about the licence in this boot, or null.
+const LogEvent* last_licence_event(const Machine& machine) {
+  const LogEvent* last = nullptr;
+  for (const LogEvent* event : current_events(machine)) {
+    if (licence_told(event->text) != Licence::Unknown) last = event;
+  }
+  return last;
+}
+
+Action install_fabric_manager(const DriverVersion& driver) {
+  return make_action("install-fabric-manager", {{"version", driver.text}, {"branch", std::to_string(driver.branch)}});
+}
+
+/// Packages that all have another version than the loaded driver, or the daemon's own refusal of this driver.
+struct OtherVersion {
+  DriverVersion version;
+  Origin evidence;
+};
+
+std::optional<OtherVersion> other_fabric_manager(const RuleContext& context) {
+  if (const auto refusal = fabric_manager_refusal(context.machine); refusal && refusal->driver == *context.loaded_driver) return OtherVersion{refusal->fabric_manager, refusal->line};
+  std::optional<OtherVersion> other;
+  for (const Package* package : fabric_manager_packages(context.machine)) {
+    const auto version = driver_version_in_package_version(package->version);
+    if (*version == *context.loaded_driver) return std::nullopt;
+    other = OtherVersion{*version, quote(*package)};
+  }
+  return other;
 }
 
 }  // namespace
 
 std::optional<Finding> fabric_manager_version_mismatch(const RuleContext& context) {
   const auto switches = driven_switches(context);
-  const Package* package = switches.empty() ? nullptr : fabric_manager_package(context.machine);
-  if (package == nullptr) return std::nullopt;
-  const auto version = driver_version_in_package_version(package->version);
-  if (!version || *version == *context.loaded_driver) return std::nullopt;
+  // One that runs was started beside a driver of its version: a package that changed since then matters at the next boot.
+  if (switches.empty() || fabric_manager_runs(context.machine)) return std::nullopt;
+  const auto other = other_fabric_manager(context);
+  if (!other) return std::nullopt;
+  const DriverVersion& driver = *context.loaded_driver;
   Finding finding;
-  finding.parameters = {{"version", version->text}, {"driver", context.loaded_driver->text}};
-  finding.evidence = {quote(*package), quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version", context.loaded_driver->text), quote_switches(switches)};
-  finding.repair = {make_action("install-fabric-manager", {{"version", context.loaded_driver->text}, {"branch", std::to_string(context.loaded_driver->branch)}}),
-                    make_action("start-fabric-manager")};
+  finding.parameters = {{"version", other->version.text}, {"driver", driver.text}};
+  finding.evidence = {other->evidence, quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version", driver.text), quote_switches(switches)};
+  if (context.installed_driver && *context.installed_driver == other->version) {
+    // The driver on disk is that of the fabric manager already; only the running kernel still has the old one.
+    finding.variant = "pending-reboot";
+    finding.repair = {make_action("reboot")};
+  } else {
+    finding.repair = {install_fabric_manager(driver), make_action("start-fabric-manager")};
+  }
   return finding;
+}
+
+/// Nobody runs it, and that is sure: of a unit that should run, an empty list of processes proves nothing.
+bool fabric_manager_surely_down(const Machine& machine) {
+  const auto* processes = machine.processes.get();
+  if (!machine.services.is_known() || processes == nullptr || fabric_manager_runs(machine)) return false;
+  const Service* unit = service(machine, "nvidia-fabricmanager");
+  return unit == nullptr || !unit->enabled.is(true) || !processes->empty() || !unit->log.empty();
 }
 
 std::optional<Finding> fabric_manager_not_running(const RuleContext& context) {
   const auto switches = driven_switches(context);
-  const bool visible = context.machine.services.is_known() && context.machine.processes.is_known();
-  if (switches.empty() || !visible || fabric_manager_runs(context.machine)) return std::nullopt;
+  if (switches.empty() || !fabric_manager_surely_down(context.machine)) return std::nullopt;
   Finding finding;
   finding.parameters = {{"switches", std::to_string(switches.size())}};
   finding.evidence = {quote_switches(switches)};
   const Service* unit = service(context.machine, "nvidia-fabricmanager");
-  const bool installed = (unit != nullptr && unit->unit.is_known()) || fabric_manager_package(context.machine) != nullptr;
+  const bool installed = (unit != nullptr && unit->unit.is_known()) || !fabric_manager_packages(context.machine).empty();
   if (unit != nullptr && unit->unit.is_known()) {
     finding.evidence.push_back({*unit->unit.get(), 0, unit->enabled.is(false) ? "installed, not enabled, no process" : "installed, no process"});
     for (const Origin& line : unit->log) finding.evidence.push_back(line);
@@ -100,7 +208,7 @@ std::optional<Finding> fabric_manager_not_running(const RuleContext& context) {
   }
   if (!installed) {
     finding.variant = "not-installed";
-    finding.repair.push_back(make_action("install-fabric-manager", {{"version", context.loaded_driver->text}, {"branch", std::to_string(context.loaded_driver->branch)}}));
+    finding.repair.push_back(install_fabric_manager(*context.loaded_driver));
   }
   finding.repair.push_back(make_action("start-fabric-manager"));
   return finding;
@@ -108,9 +216,14 @@ std::optional<Finding> fabric_manager_not_running(const RuleContext& context) {
 
 std::optional<Finding> vgpu_unlicensed(const RuleContext& context) {
   const LogEvent* last = last_licence_event(context.machine);
-  if (last == nullptr || !says_unlicensed(*last)) return std::nullopt;
+  if (last == nullptr || licence_told(last->text) != Licence::None) return std::nullopt;
   Finding finding;
+  if (names_whole_cards(context.machine)) {
+    finding.variant = "whole-card";
+    finding.severity = Severity::Warning;
+  }
   finding.evidence = {quote(*last)};
+  if (!context.machine.kernel_driver.gpus.empty()) finding.evidence.push_back({"/proc/driver/nvidia/gpus", 0, context.machine.kernel_driver.gpus.front().model});
   if (const Service* gridd = service(context.machine, "nvidia-gridd"); gridd != nullptr && gridd->running.is(false)) {
     finding.evidence.push_back({gridd->unit.value_or("nvidia-gridd.service"), 0, "nvidia-gridd is not running"});
   }
@@ -118,11 +231,11 @@ std::optional<Finding> vgpu_unlicensed(const RuleContext& context) {
   return finding;
 }
 
+/// Words of the guest's kernel module when it and the host's vGPU manager find no common version (rpc.c of the open kernel
+/// module). That the guest is newer and tries the host's version is told as well, and is no error.
 std::optional<Finding> vgpu_guest_driver_mismatch(const RuleContext& context) {
-  // The manager's words, and the guest driver's own. "Guest VGX version … is newer than the host VGX version" alone is none: there
-  // the driver goes on with the host's version (open kernel modules, rpcSetGuestSystemInfo).
-  const LogEvent* event = first_event_with(context.machine, {"incompatible guest/host drivers"});
-  if (event == nullptr) event = first_event_with(context.machine, {"setguestsysteminfo", "host version", "too old"});
+  const LogEvent* event = first_event_with(context.machine, {"SetGuestSystemInfo", "too old"});
+  if (event == nullptr) event = first_event_with(context.machine, {"Incompatible Guest/Host drivers"});
   if (event == nullptr) return std::nullopt;
   Finding finding;
   finding.parameters = {{"driver", context.loaded_driver ? context.loaded_driver->text : "?"}};
