@@ -177,8 +177,12 @@ std::vector<const DeviceNode*> nodes_that_cuda_opens(const Machine& machine) {
   return nodes;
 }
 
+/// Character devices below this have fixed owners (Documentation/admin-guide/devices.txt: 195 is NVIDIA's, dynamic ones are
+/// above): a node with such a number was not left over from another boot, it is an artefact of a copied /dev.
+constexpr std::int64_t lowest_credible_major = 195;
+
 bool has_wrong_number(const Machine& machine, const DeviceNode& node) {
-  if (node.type != "char") return false;
+  if (node.type != "char" || node.major < lowest_credible_major) return false;
   const auto major = registered_major(machine, node);
   if (major >= 0 && major != node.major) return true;
   if (node.path == "/dev/nvidiactl") return node.minor != 255;

@@ -74,11 +74,13 @@ void MachineBuilder::pci(const std::string& address, const std::string& ids, con
   const std::string vendor = ids.substr(0, 4), device = ids.substr(5, 4);
   const std::string class_text = get(options, "class", "030000");
   const std::string parent = get(options, "parent", "");
-  // Directly below the parent's own folder, as in sysfs; a second level is enough for scenarios.
-  std::string folder = "/sys/devices/pci0000:" + (parent.empty() ? address.substr(5, 2) : parent.substr(5, 2));
-  std::string back = "../../../devices/pci0000:" + (parent.empty() ? address.substr(5, 2) : parent.substr(5, 2));
-  if (!parent.empty()) folder += "/" + parent, back += "/" + parent;
-  folder += "/" + address, back += "/" + address;
+  // Directly below the parent's own folder, as in sysfs; a parent that was laid out before may lie deep itself.
+  const auto above = pci_folders_.find(parent);
+  std::string inner = above != pci_folders_.end() ? above->second : "pci0000:" + (parent.empty() ? address : parent).substr(5, 2);
+  if (!parent.empty() && above == pci_folders_.end()) inner += "/" + parent;
+  inner += "/" + address;
+  pci_folders_[address] = inner;
+  const std::string folder = "/sys/devices/" + inner, back = "../../../devices/" + inner;
   const auto file = [&](const char* name, const std::string& content) { tree.add_file(folder + "/" + name, content); };
   file("vendor", "0x" + vendor + "\n");
   file("device", "0x" + device + "\n");

@@ -56,6 +56,7 @@ class MachineBuilder {
   void render_devices();
   std::string log_prefix(double seconds) const;
 
+  std::map<std::string, std::string> pci_folders_;  ///< address → path below /sys/devices
   std::vector<Gpu> gpus_;
   std::vector<LoadedTestModule> modules_;
   std::vector<std::pair<std::string, std::string>> majors_;
