@@ -136,6 +136,13 @@ std::optional<Finding> missing_library(const RuleContext& context, std::string_v
   finding.parameters = {{"library", std::string(name)}, {"version", driver ? driver->text : "?"}, {"path", ""}};
   if (context.machine.kernel_driver.version.is_known()) finding.evidence.push_back(gpuvet::quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version"));
   if (bad_winner) return unusable(context, std::move(finding), *winner);
+  if (const LoadedModule* manager = loaded_module(context.machine, "nvidia_vgpu_vfio"); manager != nullptr && name == "libcuda.so.1") {
+    // The vGPU manager's driver has no CUDA at all: its GPUs are for the guests.
+    finding.variant = "vgpu-host";
+    finding.severity = Severity::Note;
+    finding.evidence.push_back(gpuvet::quote(*manager));
+    return finding;
+  }
   for (const DriverLibrary* copy : native_or_broken_copies(context, name)) {
     if (copy->kind == "dangling") finding.evidence.push_back(quote(*copy, "a link that leads nowhere"));
   }

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace gpuvet {
 namespace {
 
@@ -88,7 +90,13 @@ void log(Machine& machine, std::string text) {
 }
 
 Package package(std::string name, std::string version) {
-  return {.name = std::move(name), .version = std::move(version), .architecture = "amd64", .manager = "dpkg", .status = "installed"};
+  Package installed;
+  installed.name = std::move(name);
+  installed.version = std::move(version);
+  installed.architecture = "amd64";
+  installed.manager = "dpkg";
+  installed.status = "installed";
+  return installed;
 }
 
 TEST(UserDriverRules, NothingFiresOnAMachineThatWorks) {
@@ -260,6 +268,217 @@ TEST(Persistence, IsANoteWhereItIsEnabledAndDoesNotRun) {
   EXPECT_EQ(run(nvidia_persistenced_down, machine)->severity, Severity::Note);
   machine.services.get()->front().enabled = Fact<bool>::known(false);
   EXPECT_FALSE(run(nvidia_persistenced_down, machine));
+}
+
+TEST(UserDriverRules, EveryVariantThatIsToldHasItsTexts) {
+  for (const Rule& rule : user_driver_rules()) {
+    const RuleRecord* record = find_rule_record(rule.slug);
+    ASSERT_TRUE(record) << rule.slug;
+    EXPECT_EQ(record->layer, Layer::UserDriver) << rule.slug;
+  }
+  for (const char* slug : {"libcuda-missing", "nvml-missing"}) {
+    for (const char* variant : {"off-path", "private-folder", "unusable", "container", "system-container", "apptainer"}) {
+      const auto texts = find_rule_record(slug)->texts;
+      EXPECT_TRUE(std::ranges::any_of(texts, [&](const RuleText& text) { return text.variant == variant; })) << slug << " " << variant;
+    }
+  }
+}
+
+/// A whole machine whose libcuda is somewhere else, or nowhere.
+Machine without_libcuda() {
+  Machine machine = whole();
+  libraries(machine).erase(libraries(machine).begin());
+  return machine;
+}
+
+std::string first_repair(const std::optional<Finding>& finding) { return finding && !finding->repair.empty() ? finding->repair.front().type : ""; }
+
+TEST(LibcudaMissing, TheRepairFollowsTheInstaller) {
+  Machine machine = without_libcuda();
+  EXPECT_EQ(first_repair(run(libcuda_missing, machine)), "install-compute-libraries");
+  machine.packages.installed = Fact<std::vector<Package>>::known({package("nvidia-dkms-550-server", "550.120-0ubuntu1")});
+  EXPECT_EQ(run(libcuda_missing, machine)->repair.front().parameters["branch"], "550-server");
+  machine.packages.runfile_driver = Fact<std::string>::known("550.120");
+  EXPECT_EQ(first_repair(run(libcuda_missing, machine)), "run-installer-again");
+}
+
+TEST(LibcudaMissing, TheRepairFollowsTheContainer) {
+  Machine machine = without_libcuda();
+  DeviceNode control;
+  control.path = "/dev/nvidiactl";
+  machine.device_nodes.nodes = Fact<std::vector<DeviceNode>>::known({control});
+  for (const auto& [container, repair] : {std::pair{"docker", "inject-driver-libraries"}, std::pair{"lxc", "install-driver-libraries-in-lxc"}, std::pair{"apptainer", "start-apptainer-with-nv"}}) {
+    machine.os.container = Fact<std::string>::known(container);
+    EXPECT_EQ(first_repair(run(libcuda_missing, machine)), repair);
+  }
+}
+
+TEST(LibcudaMissing, FoldersForOthersAreOnlyANote) {
+  Machine machine = without_libcuda();
+  libraries(machine).push_back(library("libcuda.so.1", "/run/nvidia/driver/usr/lib/x86_64-linux-gnu/libcuda.so.1", "550.120", "driver", false));
+  EXPECT_EQ(run(libcuda_missing, machine)->severity, Severity::Note);
+  EXPECT_EQ(run(libcuda_missing, machine)->variant, "private-folder");
+  libraries(machine).back().path = libraries(machine).back().real_path = "/run/opengl-driver/lib/libcuda.so.1";
+  machine.os.id = Fact<std::string>::known("nixos");
+  EXPECT_FALSE(run(libcuda_missing, machine)) << "NixOS' programs have the folder in their own path";
+}
+
+TEST(LibcudaMissing, AHostOfVgpusHasNone) {
+  Machine machine = without_libcuda();
+  LoadedModule manager;
+  manager.name = "nvidia_vgpu_vfio";
+  machine.kernel_driver.loaded = Fact<std::vector<LoadedModule>>::known({manager});
+  EXPECT_EQ(run(libcuda_missing, machine)->severity, Severity::Note);
+}
+
+TEST(LibcudaMissing, DebianLeadsThereByItsAlternatives) {
+  Machine machine = without_libcuda();
+  libraries(machine).push_back(library("libcuda.so.1", lib_folder + "nvidia/current/libcuda.so.1", "550.120", "driver", false));
+  EXPECT_EQ(first_repair(run(libcuda_missing, machine)), "restore-nvidia-alternative");
+}
+
+TEST(LibcudaMissing, AnEmptyFileStopsTheLoader) {
+  Machine machine = without_libcuda();
+  libraries(machine).push_back(library("libcuda.so.1", lib_folder + "libcuda.so.1", "", "empty"));
+  EXPECT_EQ(run(libcuda_missing, machine)->variant, "unusable");
+}
+
+Machine with_stub(std::string path, std::string found_by) {
+  Machine machine = whole();
+  libraries(machine).front().wins = false;
+  libraries(machine).push_back(library("libcuda.so.1", std::move(path), "", "stub"));
+  libraries(machine).back().found_by = std::move(found_by);
+  return machine;
+}
+
+TEST(Stub, TheRepairFollowsWhatLeadsThere) {
+  const std::string path = "/usr/local/cuda/lib64/stubs/libcuda.so.1";
+  EXPECT_EQ(first_repair(run(stub_libcuda_loaded, with_stub(path, "LD_LIBRARY_PATH"))), "remove-from-ld-library-path");
+  Machine configured = with_stub(path, "ld.so.cache");
+  configured.loader.folders = {{"/usr/local/cuda/lib64/stubs", "ld.so.conf", {"/etc/ld.so.conf.d/cuda.conf", 1, ""}, true}};
+  EXPECT_EQ(first_repair(run(stub_libcuda_loaded, configured)), "remove-loader-folder");
+  EXPECT_EQ(first_repair(run(stub_libcuda_loaded, with_stub("/usr/lib64/libcuda.so.1", "default"))), "move-stray-library");
+}
+
+TEST(Stub, IsANoteOnAMachineThatOnlyBuilds) {
+  Machine machine = with_stub("/usr/local/cuda/lib64/stubs/libcuda.so.1", "LD_LIBRARY_PATH");
+  EXPECT_EQ(run(stub_libcuda_loaded, machine)->severity, Severity::Error);
+  libraries(machine).erase(libraries(machine).begin());
+  EXPECT_EQ(run(stub_libcuda_loaded, machine)->severity, Severity::Error) << "the driver is loaded: programs are meant to run here";
+  machine.kernel_driver.version = Fact<std::string>::absent();
+  machine.pci = Fact<std::vector<PciDevice>>::known({});
+  EXPECT_EQ(run(stub_libcuda_loaded, machine)->severity, Severity::Note);
+}
+
+TEST(Stub, UnderTheNameOfDevelopersIsANote) {
+  Machine machine = whole();
+  LibraryFile stub;
+  stub.path = "/usr/local/cuda/lib64/stubs/libcuda.so";
+  stub.stub = true;
+  machine.loader.files = {stub};
+  machine.user_driver.libcuda_dev_link = Fact<bool>::known(true, {stub.path, 0, ""});
+  const auto finding = run(stub_libcuda_loaded, machine);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->variant, "dev-name");
+  EXPECT_EQ(finding->severity, Severity::Note);
+}
+
+TEST(Compat, OneCardThatMayUseItIsEnoughToStaySilent) {
+  Machine machine = with_compat("535.183.01", "570.86.15", 0x2684);
+  EXPECT_TRUE(run(forward_compat_on_unsupported_gpu, machine));
+  machine.pci.get()->push_back(device(0x20b5));
+  EXPECT_FALSE(run(forward_compat_on_unsupported_gpu, machine));
+}
+
+TEST(Compat, TheDriversOwnListServesWhereTheBusIsNotSeen) {
+  Machine machine = with_compat("535.183.01", "570.86.15", 0x2684);
+  machine.pci = Fact<std::vector<PciDevice>>::not_seen("no sysfs");
+  EXPECT_FALSE(run(forward_compat_on_unsupported_gpu, machine));
+  ProcGpu gpu;
+  gpu.model = "NVIDIA GeForce RTX 4090";
+  machine.kernel_driver.gpus = {gpu};
+  EXPECT_TRUE(run(forward_compat_on_unsupported_gpu, machine));
+}
+
+TEST(Image, ACardThatNoNewerDriverServesNeedsAnOlderImage) {
+  Machine kepler = image("470.256.02", "CUDA_VERSION", "12.4.1");
+  kepler.pci = Fact<std::vector<PciDevice>>::known({device(0x1180)});  // GTX 680
+  EXPECT_EQ(first_repair(run(driver_too_old_for_container_image, kepler)), "use-older-cuda-image");
+  const Machine ampere = image("470.256.02", "CUDA_VERSION", "12.4.1");
+  EXPECT_EQ(first_repair(run(driver_too_old_for_container_image, ampere)), "update-driver-on-host");
+}
+
+Service stopped_fabric_manager(std::vector<Origin> log = {}) {
+  Service unit;
+  unit.name = "nvidia-fabricmanager";
+  unit.unit = Fact<std::string>::known("/lib/systemd/system/nvidia-fabricmanager.service");
+  unit.enabled = Fact<bool>::known(true);
+  unit.running = Fact<bool>::known(false);
+  unit.log = std::move(log);
+  return unit;
+}
+
+TEST(FabricManager, AnEmptyListOfProcessesProvesNothingOfAnEnabledUnit) {
+  Machine machine = with_switches();
+  machine.services = Fact<std::vector<Service>>::known({stopped_fabric_manager()});
+  EXPECT_FALSE(run(fabric_manager_not_running, machine));
+  machine.processes = Fact<std::vector<std::string>>::known({"nvidia-persistenced"});
+  EXPECT_TRUE(run(fabric_manager_not_running, machine));
+}
+
+TEST(FabricManager, ItsOwnRefusalIsEnough) {
+  const Origin refusal{"/var/log/fabricmanager.log", 7, "fabric manager NVIDIA GPU driver interface version 550.144.03 don't match with driver version 550.127.05. Please update"};
+  Machine machine = with_switches();
+  machine.services = Fact<std::vector<Service>>::known({stopped_fabric_manager({refusal})});
+  const auto finding = run(fabric_manager_version_mismatch, machine);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->parameters.at("version"), "550.144.03");
+  machine.kernel_driver.version = Fact<std::string>::known("550.144.03");
+  EXPECT_FALSE(run(fabric_manager_version_mismatch, machine)) << "another driver is loaded since then";
+}
+
+TEST(FabricManager, ThatEqualsTheDriverOnDiskWaitsForAReboot) {
+  Machine machine = with_switches();
+  machine.packages.installed = Fact<std::vector<Package>>::known({package("nvidia-dkms-550", "550.144.03-0ubuntu1"), package("nvidia-fabricmanager-550", "550.144.03-1")});
+  const auto finding = run(fabric_manager_version_mismatch, machine);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->variant, "pending-reboot");
+  EXPECT_EQ(first_repair(finding), "reboot");
+}
+
+TEST(FabricManager, HasNothingToDoWithoutSwitchesOfItsOwn) {
+  EXPECT_FALSE(run(fabric_manager_not_running, with_switches("vfio-pci")));
+  Machine nforce = whole();
+  nforce.pci.get()->push_back(device(0x0057, 0x068000, "forcedeth"));
+  nforce.pci.get()->push_back(device(0x0373, 0x068000));
+  nforce.pci.get()->back().driver = Fact<std::string>::absent();
+  EXPECT_FALSE(run(fabric_manager_not_running, nforce));
+  Machine off = with_switches();
+  off.kernel_driver.parameters["NvLinkDisable"] = "1";
+  EXPECT_FALSE(run(fabric_manager_not_running, off));
+}
+
+TEST(Vgpu, ARenewalThatFailedDecidesNothing) {
+  Machine machine = whole();
+  log(machine, "nvidia-gridd: License acquired successfully. (Info: 10.0.0.5; Expiry: 2025-5-28 9:40:13 GMT)");
+  log(machine, "nvidia-gridd: Failed to renew license from 10.0.0.5");
+  EXPECT_FALSE(run(vgpu_unlicensed, machine));
+}
+
+TEST(Vgpu, ProfilesAreToldFromWholeCards) {
+  Machine machine = whole();
+  log(machine, "nvidia-gridd: Failed to acquire license from 10.0.0.5");
+  for (const char* model : {"NVIDIA A40-8Q", "GRID T4-2C", "NVIDIA A100-1-5CME", "NVIDIA L40S-48C", "NVIDIA A16-2B"}) {
+    ProcGpu gpu;
+    gpu.model = model;
+    machine.kernel_driver.gpus = {gpu};
+    EXPECT_EQ(run(vgpu_unlicensed, machine)->variant, "") << model;
+  }
+  for (const char* model : {"NVIDIA A100-SXM4-40GB", "Tesla T4", "NVIDIA H100 80GB HBM3", "NVIDIA GH200 480GB", "Tesla V100-SXM2-16GB"}) {
+    machine.kernel_driver.gpus.front().model = model;
+    EXPECT_EQ(run(vgpu_unlicensed, machine)->variant, "whole-card") << model;
+    EXPECT_EQ(run(vgpu_unlicensed, machine)->severity, Severity::Warning) << model;
+  }
 }
 
 }  // namespace
