@@ -88,7 +88,8 @@ Fact<bool> find_selinux(System& system, const Fact<std::string>& command_line, b
   const auto enforce = system.read_line(path);
   if (enforce) return Fact<bool>::known(*enforce == "1", origin_of(path, *enforce));
   if (enforce.error().code == ErrorCode::Denied) return not_seen_because<bool>(enforce.error(), path);
-  for (const std::string_view word : words(command_line.value_or(""))) {
+  const std::string* text = command_line.get();
+  for (const std::string_view word : words(text ? std::string_view(*text) : std::string_view())) {
     if (word == "selinux=0") return Fact<bool>::absent(command_line.origin());
     if (word == "enforcing=0") return Fact<bool>::known(false, command_line.origin());
   }
