@@ -9,12 +9,9 @@ namespace {
 
 // The more specific first: that order decides between equals.
 constexpr std::array rules = {
-    Rule{"device-major-mismatch", judge_major_mismatch},
-    Rule{"device-nodes-missing", judge_nodes_missing},
-    Rule{"selinux-denies-devices", judge_selinux_denial},
-    Rule{"device-node-permissions", judge_node_permissions},
-    Rule{"nvidia-uvm-device-missing", judge_uvm_node_missing},
-    Rule{"mig-enabled-no-instance", judge_mig_without_instance},
+    Rule{"device-major-mismatch", judge_major_mismatch},       Rule{"device-nodes-missing", judge_nodes_missing},
+    Rule{"selinux-denies-devices", judge_selinux_denial},      Rule{"device-node-permissions", judge_node_permissions},
+    Rule{"nvidia-uvm-device-missing", judge_uvm_node_missing}, Rule{"mig-enabled-no-instance", judge_mig_without_instance},
 };
 
 }  // namespace

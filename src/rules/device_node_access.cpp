@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "rules/evidence.h"
 #include "rules/device_node.h"
+#include "rules/evidence.h"
 
 namespace gpuvet {
 namespace {
@@ -28,7 +28,8 @@ std::vector<const DeviceNode*> refused_nodes(const Machine& machine) {
 const ModprobeDirective* device_file_option(const Machine& machine) {
   for (const auto& directive : machine.kernel_driver.modprobe)
     if (directive.effective && directive.kind == "options" && directive.module == "nvidia" &&
-        (contains_ignoring_case(directive.value, "NVreg_DeviceFileMode") || contains_ignoring_case(directive.value, "NVreg_DeviceFileGID")))
+        (contains_ignoring_case(directive.value, "NVreg_DeviceFileMode") ||
+         contains_ignoring_case(directive.value, "NVreg_DeviceFileGID")))
       return &directive;
   return nullptr;
 }
@@ -63,9 +64,11 @@ std::optional<Finding> judge_node_permissions(const RuleContext& context) {
   const std::string uid = machine.user.uid.is_known() ? "uid " + std::to_string(*machine.user.uid.get()) : "this user";
   finding.parameters["user"] = machine.user.name.value_or(uid);
   finding.parameters["group"] = group_of(machine, node.gid);
-  for (const auto* one : std::span(refused).first(std::min<std::size_t>(refused.size(), 4))) finding.evidence.push_back(quote(*one));
+  for (const auto* one : std::span(refused).first(std::min<std::size_t>(refused.size(), 4)))
+    finding.evidence.push_back(quote(*one));
   if (machine.user.uid.is_known())
-    finding.evidence.push_back(quote(machine.user.uid, "user", machine.user.name.value_or("") + " uid " + std::to_string(*machine.user.uid.get())));
+    finding.evidence.push_back(
+        quote(machine.user.uid, "user", machine.user.name.value_or("") + " uid " + std::to_string(*machine.user.uid.get())));
   const auto* option = device_file_option(machine);
   if (option) finding.evidence.push_back(option->origin);
   const bool group_may = (node.mode & group_read_write) == group_read_write && node.gid != 0;
@@ -76,10 +79,15 @@ std::optional<Finding> judge_node_permissions(const RuleContext& context) {
     return finding;
   }
   if (option || parameter_restricts(machine)) finding.variant = "module-parameter";
-  if (group_may) finding.repair.push_back(make_action("add-user-to-group-of-node", {{"user", machine.user.name.value_or("$USER")}, {"node", node.path}}));
+  if (group_may)
+    finding.repair.push_back(
+        make_action("add-user-to-group-of-node", {{"user", machine.user.name.value_or("$USER")}, {"node", node.path}}));
   const bool change_mode = option != nullptr || !group_may || finding.variant.empty();
-  if (option) finding.repair.push_back(make_action("remove-modprobe-line", {{"file", option->origin.source}, {"line", option->origin.text}}));
-  else if (change_mode) finding.repair.push_back(make_action("set-device-file-mode"));
+  if (option)
+    finding.repair.push_back(
+        make_action("remove-modprobe-line", {{"file", option->origin.source}, {"line", option->origin.text}}));
+  else if (change_mode)
+    finding.repair.push_back(make_action("set-device-file-mode"));
   if (change_mode) finding.repair.push_back(make_action("reboot"));
   return finding;
 }
@@ -89,13 +97,14 @@ std::optional<Finding> judge_node_permissions(const RuleContext& context) {
 namespace {
 
 bool names_core_node(std::string_view text) {
-  for (const char* name : {"/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl", "/dev/nvidia-uvm", "name=\"nvidia0\"", "name=\"nvidia1\"",
-                           "name=\"nvidiactl\"", "name=\"nvidia-uvm\""})
+  for (const char* name : {"/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl", "/dev/nvidia-uvm", "name=\"nvidia0\"",
+                           "name=\"nvidia1\"", "name=\"nvidiactl\"", "name=\"nvidia-uvm\""})
     if (contains_ignoring_case(text, name)) return true;
   return false;
 }
 
-/// "avc:  denied  { open } for pid=… path="/dev/nvidiactl" … permissive=0", "apparmor="DENIED" operation="open" … name="/dev/nvidia0"".
+/// "avc:  denied  { open } for pid=… path="/dev/nvidiactl" … permissive=0", "apparmor="DENIED" operation="open" …
+/// name="/dev/nvidia0"".
 bool is_denial(const LogEvent& event) {
   const std::string_view text = event.text;
   if (!names_core_node(text)) return false;
@@ -110,7 +119,8 @@ bool is_denial(const LogEvent& event) {
 /// A container or a user's own process: somebody's CUDA program. A confined daemon is that daemon's business.
 bool hits_programs(const RuleContext& context, const LogEvent& event) {
   if (context.in(World::Container) || contains_ignoring_case(event.text, "apparmor")) return true;
-  for (const char* type : {":container_", ":container:", "container_t:", "svirt_", "spc_t", "unconfined_t", ":user_t", ":staff_t", ":sysadm_t"})
+  for (const char* type :
+       {":container_", ":container:", "container_t:", "svirt_", "spc_t", "unconfined_t", ":user_t", ":staff_t", ":sysadm_t"})
     if (contains_ignoring_case(event.text, type)) return true;
   return false;
 }
@@ -128,7 +138,8 @@ std::optional<Finding> judge_selinux_denial(const RuleContext& context) {
   Finding finding;
   finding.variant = apparmor ? "apparmor" : "";
   quote_events(finding.evidence, denials, 3);
-  if (!apparmor && machine.os.selinux_enforcing.is(true)) finding.evidence.push_back(quote(machine.os.selinux_enforcing, "/sys/fs/selinux/enforce", "1"));
+  if (!apparmor && machine.os.selinux_enforcing.is(true))
+    finding.evidence.push_back(quote(machine.os.selinux_enforcing, "/sys/fs/selinux/enforce", "1"));
   const bool programs = std::ranges::any_of(denials, [&](const LogEvent* event) { return hits_programs(context, *event); });
   if (!programs) finding.severity = Severity::Warning;
   if (apparmor) {

@@ -4,10 +4,10 @@
 #include <charconv>
 #include <map>
 
+#include "rules/device_node.h"
 #include "rules/driver_packages.h"
 #include "rules/evidence.h"
 #include "rules/hardware.h"
-#include "rules/device_node.h"
 
 namespace gpuvet {
 namespace {
@@ -25,7 +25,8 @@ bool nodes_come_on_demand(const RuleContext& context) {
   if (helper.is_absent()) return false;
   // Without a look at the file: the packages that bring it setuid.
   const auto& machine = context.machine;
-  return installed_package(machine, "nvidia-modprobe") || (machine.packages.manager.is("pacman") && installed_package(machine, "nvidia-utils")) ||
+  return installed_package(machine, "nvidia-modprobe") ||
+         (machine.packages.manager.is("pacman") && installed_package(machine, "nvidia-utils")) ||
          !machine.packages.installed.is_known();
 }
 
@@ -76,7 +77,8 @@ std::optional<Finding> judge_nodes_missing(const RuleContext& context) {
 
   Finding finding;
   finding.parameters["nodes"] = join(missing, ", ");
-  for (const auto& path : std::span(missing).first(std::min<std::size_t>(missing.size(), 4))) finding.evidence.push_back({path, 0, "missing"});
+  for (const auto& path : std::span(missing).first(std::min<std::size_t>(missing.size(), 4)))
+    finding.evidence.push_back({path, 0, "missing"});
   if (const auto* module = loaded_module(machine, "nvidia")) finding.evidence.push_back(quote(*module));
   if (container) {
     finding.variant = "container";
@@ -90,7 +92,8 @@ std::optional<Finding> judge_nodes_missing(const RuleContext& context) {
   }
   finding.evidence.push_back(quote_helper(machine));
   finding.repair.push_back(make_action("create-device-nodes"));
-  finding.repair.push_back(make_action(machine.device_nodes.nvidia_modprobe.is_known() ? "make-nvidia-modprobe-setuid" : "install-nvidia-modprobe"));
+  finding.repair.push_back(
+      make_action(machine.device_nodes.nvidia_modprobe.is_known() ? "make-nvidia-modprobe-setuid" : "install-nvidia-modprobe"));
   return finding;
 }
 
@@ -137,8 +140,10 @@ std::optional<Finding> judge_uvm_node_missing(const RuleContext& context) {
     return finding;
   }
   const auto* uvm = loaded_module(machine, "nvidia_uvm");
-  if (uvm) finding.evidence.push_back(quote(*uvm));
-  else if (machine.kernel_driver.loaded.is_known()) finding.evidence.push_back({"/proc/modules", 0, "nvidia_uvm is not loaded"});
+  if (uvm)
+    finding.evidence.push_back(quote(*uvm));
+  else if (machine.kernel_driver.loaded.is_known())
+    finding.evidence.push_back({"/proc/modules", 0, "nvidia_uvm is not loaded"});
   const auto* forbidden = uvm_forbidden(machine);
   if (forbidden) finding.evidence.push_back(forbidden->origin);
   if (nodes_come_on_demand(context) && !forbidden && uvm_on_disk(context)) {
@@ -204,10 +209,13 @@ std::optional<Finding> judge_major_mismatch(const RuleContext& context) {
     if (const auto major = registered_major(machine, *node); !no_device) {
       finding.parameters["major"] = std::to_string(node->major);
       finding.parameters["expected"] = std::to_string(major >= 0 ? major : 195);
-      finding.evidence.push_back(quote(machine.device_nodes.majors, "/proc/devices", std::to_string(major >= 0 ? major : 195) + " " + node->path.substr(5)));
+      finding.evidence.push_back(quote(machine.device_nodes.majors, "/proc/devices",
+                                       std::to_string(major >= 0 ? major : 195) + " " + node->path.substr(5)));
     }
-    if (context.in(World::Container)) finding.repair.push_back(make_action("recreate-container"));
-    else finding.repair.push_back(make_action("recreate-device-node", {{"node", node->path}}));
+    if (context.in(World::Container))
+      finding.repair.push_back(make_action("recreate-container"));
+    else
+      finding.repair.push_back(make_action("recreate-device-node", {{"node", node->path}}));
     return finding;
   }
   return std::nullopt;
@@ -258,7 +266,8 @@ std::optional<Finding> judge_mig_without_instance(const RuleContext& context) {
   const std::string folder = "gpu" + std::to_string(first->first) + "/mig/gi";
   for (const std::string& path : *paths)
     if (path.find(folder) != std::string::npos && finding.evidence.size() < 3)
-      finding.evidence.push_back(quote(Fact<std::string>(), "/proc/driver/nvidia/capabilities/" + path, "GPU instance without compute instance"));
+      finding.evidence.push_back(
+          quote(Fact<std::string>(), "/proc/driver/nvidia/capabilities/" + path, "GPU instance without compute instance"));
   finding.repair.push_back(make_action("create-mig-compute-instance", {{"index", std::to_string(first->first)}}));
   finding.repair.push_back(make_action("disable-mig", {{"index", std::to_string(first->first)}}));
   return finding;

@@ -16,7 +16,6 @@ constexpr double aftermath_seconds = 600;
 
 bool is_health_xid(std::int64_t code) { return std::ranges::find(health_xids, code) != health_xids.end(); }
 
-
 /// "0000:01:00" of "0000:01:00.0".
 std::string_view without_function(std::string_view address) { return address.substr(0, address.find('.')); }
 
@@ -136,7 +135,8 @@ const PciDevice* pci_device(const Machine& machine, std::string_view address) {
 }
 
 bool is_portable(const Machine& machine) {
-  constexpr std::array portable = {8, 9, 10, 14, 31, 32};  // SMBIOS 7.4.1: portable, laptop, notebook, sub-notebook, convertible, detachable
+  constexpr std::array portable = {8,  9, 10, 14,
+                                   31, 32};  // SMBIOS 7.4.1: portable, laptop, notebook, sub-notebook, convertible, detachable
   const auto* chassis = machine.os.chassis_type.get();
   return chassis && std::ranges::find(portable, *chassis) != portable.end();
 }

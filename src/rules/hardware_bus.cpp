@@ -112,18 +112,21 @@ BarProblem find_bar_problem(const RuleContext& context) {
   for (const auto& gpu : context.gpus) {
     const auto& device = *gpu.device;
     // The driver binds to no GPU without its windows: bound means that they are there.
-    if (device.driver.is("nvidia") || is_passthrough_driver(device) || device.config_all_ones.is(true) || is_asleep(device)) continue;
+    if (device.driver.is("nvidia") || is_passthrough_driver(device) || device.config_all_ones.is(true) || is_asleep(device))
+      continue;
     if (const auto* bar = unassigned_bar(device)) return {&gpu, bar->index};
     if (const int index = missing_bar(device); index >= 0) return {&gpu, index};
   }
   return {};
 }
 
-/// "pci 0000:01:00.0: BAR 1 [mem size 0x1000000000 64bit pref]: can't assign; no space", older: "BAR 1: no space for [mem size …]".
+/// "pci 0000:01:00.0: BAR 1 [mem size 0x1000000000 64bit pref]: can't assign; no space", older: "BAR 1: no space for [mem size
+/// …]".
 std::vector<const LogEvent*> no_space_events(const RuleContext& context) {
   std::vector<const LogEvent*> found;
   for (const auto* event : current_events(context.machine)) {
-    const bool no_space = contains_ignoring_case(event->text, "no space") || contains_ignoring_case(event->text, "failed to assign");
+    const bool no_space =
+        contains_ignoring_case(event->text, "no space") || contains_ignoring_case(event->text, "failed to assign");
     if (!no_space || !contains_ignoring_case(event->text, "BAR ") || contains_ignoring_case(event->text, "VF BAR") ||
         contains_ignoring_case(event->text, "BAR 6") || contains_ignoring_case(event->text, "[io "))
       continue;
@@ -144,7 +147,8 @@ std::optional<Finding> judge_bar_without_address(const RuleContext& context) {
   const BarProblem problem = find_bar_problem(context);
   const MachineGpu* gpu = !refusals.empty() ? gpu_of_event(context, *refusals.front()) : problem.gpu;
   // A refusal was followed by success when the driver has the GPU now.
-  const bool all_taken = !context.gpus.empty() && std::ranges::all_of(context.gpus, [&](const MachineGpu& g) { return g.device->driver.is("nvidia"); });
+  const bool all_taken = !context.gpus.empty() &&
+                         std::ranges::all_of(context.gpus, [&](const MachineGpu& g) { return g.device->driver.is("nvidia"); });
   if ((refusals.empty() || all_taken) && !problem.gpu) return std::nullopt;
   if (!gpu) gpu = problem.gpu;
   if (!gpu && context.gpus.size() == 1) gpu = &context.gpus.front();
@@ -154,7 +158,8 @@ std::optional<Finding> judge_bar_without_address(const RuleContext& context) {
   quote_events(finding.evidence, refusals, 2);
   quote_events(finding.evidence, no_space_events(context), 3);
   if (problem.gpu)
-    finding.evidence.push_back(quote(*problem.gpu->device, "resource", "BAR " + std::to_string(problem.index) + " has no address"));
+    finding.evidence.push_back(
+        quote(*problem.gpu->device, "resource", "BAR " + std::to_string(problem.index) + " has no address"));
   if (machine.os.hypervisor.is_known()) {
     finding.variant = "vm";
     finding.repair.push_back(make_action("give-vm-64bit-mmio"));
@@ -178,10 +183,11 @@ std::optional<Finding> judge_link_degraded(const RuleContext& context) {
     const auto card_max = device.link_width_max.value_or(0);
     const auto slot_max = slot ? slot->link_width_max.value_or(0) : 0;
     const auto possible = std::min(card_max, slot_max);
-    const bool credible = width > 0 && width <= 32 && possible > 0 && possible <= 32;
+    const bool credible = width > 0 && possible > 0 && card_max <= 32 && slot_max <= 32;  // 63 and 255: no link told
     if (!credible || width >= possible || is_asleep(device) || device.config_all_ones.is(true)) continue;
     if (finding.evidence.empty()) {
-      finding.parameters = {{"gpu", gpu.identity.label()}, {"width", std::to_string(width)}, {"possible", std::to_string(possible)}};
+      finding.parameters = {
+          {"gpu", gpu.identity.label()}, {"width", std::to_string(width)}, {"possible", std::to_string(possible)}};
       finding.parameters["address"] = device.address;
     }
     finding.evidence.push_back(quote(device, "current_link_width", std::to_string(width)));
@@ -216,7 +222,8 @@ std::vector<const LogEvent*> aer_events(const RuleContext& context, const Machin
 bool log_alarms(const std::vector<const LogEvent*>& events) {
   std::int64_t corrected = 0;
   for (const auto* event : events) {
-    if (contains_ignoring_case(event->text, "severity=Uncorrect") || contains_ignoring_case(event->text, "severity=Fatal")) return true;
+    if (contains_ignoring_case(event->text, "severity=Uncorrect") || contains_ignoring_case(event->text, "severity=Fatal"))
+      return true;
     if (contains_ignoring_case(event->text, "corrected")) corrected += event->count;
   }
   return corrected >= many_corrected;
@@ -232,8 +239,9 @@ std::optional<Finding> judge_pcie_errors(const RuleContext& context) {
     for (const PciDevice* device : {gpu.device, slot}) {
       const auto* counters = device ? device->aer.get() : nullptr;
       if (counters && counters_alarm(*counters))
-        finding.evidence.push_back(quote(*device, "aer_dev_correctable", "corrected " + std::to_string(counters->correctable) + ", non-fatal " +
-                                                                            std::to_string(counters->nonfatal) + ", fatal " + std::to_string(counters->fatal)));
+        finding.evidence.push_back(quote(*device, "aer_dev_correctable",
+                                         "corrected " + std::to_string(counters->correctable) + ", non-fatal " +
+                                             std::to_string(counters->nonfatal) + ", fatal " + std::to_string(counters->fatal)));
     }
     if (finding.evidence.empty() && !log_alarms(events)) continue;
     quote_events(finding.evidence, events, 3);
@@ -249,7 +257,8 @@ std::optional<Finding> judge_pcie_errors(const RuleContext& context) {
 
 namespace {
 
-constexpr std::int64_t acs_redirect = 0x4 | 0x8;  // P2P Request Redirect, P2P Completion Redirect: PCIe base specification, ACS control register
+constexpr std::int64_t acs_redirect =
+    0x4 | 0x8;  // P2P Request Redirect, P2P Completion Redirect: PCIe base specification, ACS control register
 
 bool translates(const PciDevice& device) {
   const auto* domain = device.iommu_domain.get();
@@ -284,7 +293,8 @@ std::string addresses_of(const std::vector<const PciDevice*>& devices) {
   return join(addresses, " ");
 }
 
-/// The IOMMU refused an access of a GPU: "AMD-Vi: Event logged [IO_PAGE_FAULT device=01:00.0 …", "DMAR: [DMA Read] Request device [01:00.0] fault addr …".
+/// The IOMMU refused an access of a GPU: "AMD-Vi: Event logged [IO_PAGE_FAULT device=01:00.0 …", "DMAR: [DMA Read] Request device
+/// [01:00.0] fault addr …".
 std::vector<const LogEvent*> iommu_faults(const RuleContext& context) {
   std::vector<const LogEvent*> faults;
   for (const auto* event : current_events(context.machine)) {

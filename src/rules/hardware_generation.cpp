@@ -1,4 +1,5 @@
-// Does the driver serve this chip? Decided by chip and branch, never by marketing names; an observed success overrules the tables.
+// Does the driver serve this chip? Decided by chip and branch, never by marketing names; an observed success overrules the
+// tables.
 
 #include <algorithm>
 #include <charconv>
@@ -37,9 +38,7 @@ std::uint32_t branch_of_refusal(std::string_view text) {
 }
 
 /// A card that another driver was given on purpose, like an old one for the screen under nouveau.
-bool used_otherwise(const MachineGpu& gpu) {
-  return gpu.device->driver.is_known() && !gpu.device->driver.is("nvidia");
-}
+bool used_otherwise(const MachineGpu& gpu) { return gpu.device->driver.is_known() && !gpu.device->driver.is("nvidia"); }
 
 std::vector<const MachineGpu*> gpus_judged(const RuleContext& context, Served wanted) {
   std::vector<const MachineGpu*> found;
@@ -85,7 +84,8 @@ Conflict find_conflict(const RuleContext& context) {
 std::optional<Finding> judge_mixed_gpus(const RuleContext& context) {
   const Conflict conflict = find_conflict(context);
   if (!conflict.old_gpu) return std::nullopt;
-  const bool both_work = taken_by_nvidia(context, *conflict.old_gpu->device) && taken_by_nvidia(context, *conflict.new_gpu->device);
+  const bool both_work =
+      taken_by_nvidia(context, *conflict.old_gpu->device) && taken_by_nvidia(context, *conflict.new_gpu->device);
   if (both_work && !conflict.by_flavor) return std::nullopt;  // the tables are wrong here
 
   Finding finding;
@@ -125,13 +125,16 @@ std::optional<Finding> judge_gpu_dropped(const RuleContext& context) {
   Finding finding;
   std::uint32_t branch = refusal ? branch_of_refusal(refusal->text) : 0;
   if (!dropped.empty() && dropped.front()->identity.last_driver_branch) branch = *dropped.front()->identity.last_driver_branch;
-  finding.parameters["gpu"] = !dropped.empty() ? dropped.front()->identity.label() : context.gpus.size() == 1 ? context.gpus.front().identity.label() : "GPU";
+  finding.parameters["gpu"] = !dropped.empty()           ? dropped.front()->identity.label()
+                              : context.gpus.size() == 1 ? context.gpus.front().identity.label()
+                                                         : "GPU";
   finding.parameters["driver"] = judged_driver(context) ? judged_driver(context)->text : "";
   finding.parameters["branch"] = std::to_string(branch);
   for (const auto* gpu : dropped) finding.evidence.push_back(quote_gpu(*gpu));
   if (judged_driver(context)) finding.evidence.push_back(quote_driver(context));
   if (refusal) finding.evidence.push_back(quote(*refusal));
-  if (!dropped.empty() && std::ranges::all_of(dropped, [](const MachineGpu* gpu) { return used_otherwise(*gpu); }) && dropped.size() < context.gpus.size()) {
+  if (!dropped.empty() && std::ranges::all_of(dropped, [](const MachineGpu* gpu) { return used_otherwise(*gpu); }) &&
+      dropped.size() < context.gpus.size()) {
     finding.severity = Severity::Note;
     return finding;
   }
@@ -144,8 +147,8 @@ std::optional<Finding> judge_gpu_dropped(const RuleContext& context) {
 
 namespace {
 
-/// "… installed in this system is not supported by the NVIDIA 470.223.02 driver release": said of chips that this driver does not know.
-/// The two refusals about the module's flavour have rules of their own.
+/// "… installed in this system is not supported by the NVIDIA 470.223.02 driver release": said of chips that this driver does not
+/// know. The two refusals about the module's flavour have rules of their own.
 const LogEvent* unknown_chip_refusal(const RuleContext& context) {
   for (const auto* event : events_with(context.machine, {"installed in this system is not supported by"}))
     if (!contains_ignoring_case(event->text, "System Processor") && !contains_ignoring_case(event->text, "open nvidia.ko") &&
@@ -182,13 +185,16 @@ std::optional<Finding> judge_gpu_needs_newer_driver(const RuleContext& context) 
   finding.parameters["gpu"] = identity.label();
   finding.parameters["driver"] = judged_driver(context)->text;
   finding.variant = identity.first_driver ? "" : "unknown-chip";
-  if (identity.first_driver) finding.parameters["first_driver"] = identity.first_driver->text.empty() ? std::to_string(identity.first_driver->branch) : identity.first_driver->text;
+  if (identity.first_driver)
+    finding.parameters["first_driver"] =
+        identity.first_driver->text.empty() ? std::to_string(identity.first_driver->branch) : identity.first_driver->text;
   for (const auto* gpu : too_new) finding.evidence.push_back(quote_gpu(*gpu));
   finding.evidence.push_back(quote_driver(context));
   if (refusal) finding.evidence.push_back(quote(*refusal));
   if (const auto branch = recommended_branch(context); branch > judged_driver(context)->branch)
     finding.repair.push_back(install_branch(branch, recommended_flavor(context)));
-  else finding.repair.push_back(make_action("update-driver"));
+  else
+    finding.repair.push_back(make_action("update-driver"));
   finding.repair.push_back(make_action("reboot"));
   return finding;
 }

@@ -21,7 +21,8 @@ std::vector<const LogEvent*> story(const Machine& machine, std::span<const int> 
   std::vector<const LogEvent*> events = current_xids(machine, codes);
   const auto leading = leading_xids(machine);
   std::erase_if(events, [&](const LogEvent* event) {
-    return std::ranges::none_of(leading, [&](const LogEvent* first) { return first->pci == event->pci && is_one_of(codes, first->code); });
+    return std::ranges::none_of(leading,
+                                [&](const LogEvent* first) { return first->pci == event->pci && is_one_of(codes, first->code); });
   });
   return events;
 }
@@ -31,17 +32,20 @@ std::vector<const LogEvent*> story(const Machine& machine, std::span<const int> 
 enum class MemoryStory { None, PageRetirement, RowRemap, Uncorrectable };
 
 bool has_code(const std::vector<const LogEvent*>& events, std::initializer_list<int> codes) {
-  return std::ranges::any_of(events, [&](const LogEvent* event) { return is_one_of(std::span<const int>(codes.begin(), codes.size()), event->code); });
+  return std::ranges::any_of(
+      events, [&](const LogEvent* event) { return is_one_of(std::span<const int>(codes.begin(), codes.size()), event->code); });
 }
 
 /// Row remapping came with Ampere; before, bad pages were retired. The GPU decides, then the driver's words.
 bool remaps_rows(const RuleContext& context, const std::vector<const LogEvent*>& events) {
   for (const auto* event : events) {
-    if (contains_ignoring_case(event->text, "row remap") || contains_ignoring_case(event->text, "marked for remapping")) return true;
+    if (contains_ignoring_case(event->text, "row remap") || contains_ignoring_case(event->text, "marked for remapping"))
+      return true;
     if (contains_ignoring_case(event->text, "retire")) return false;
   }
   for (const auto* event : events)
-    if (const auto* gpu = gpu_of_event(context, *event); gpu && gpu->identity.compute_capability) return gpu->identity.compute_capability->major >= 8;
+    if (const auto* gpu = gpu_of_event(context, *event); gpu && gpu->identity.compute_capability)
+      return gpu->identity.compute_capability->major >= 8;
   return false;
 }
 
@@ -64,8 +68,10 @@ std::optional<Finding> tell_memory_story(const RuleContext& context, MemoryStory
 
 Action reset_gpu(const Finding& finding) {
   std::string address = finding.parameters.at("address");
-  if (address == "-") address = "0";
-  else if (address.find('.') == std::string::npos) address += ".0";  // nvidia-smi wants the function too
+  if (address == "-")
+    address = "0";
+  else if (address.find('.') == std::string::npos)
+    address += ".0";  // nvidia-smi wants the function too
   return make_action("reset-gpu", {{"address", address}});
 }
 
@@ -124,7 +130,8 @@ bool may_be_bridged(const RuleContext& context) { return nvswitches(context.mach
 std::vector<const LogEvent*> fatal_switch_errors(const Machine& machine) {
   auto events = current_events(machine, "sxid");
   std::erase_if(events, [](const LogEvent* event) {
-    return contains_ignoring_case(event->text, "non-fatal") || contains_ignoring_case(event->text, "nonfatal") || !contains_ignoring_case(event->text, "fatal");
+    return contains_ignoring_case(event->text, "non-fatal") || contains_ignoring_case(event->text, "nonfatal") ||
+           !contains_ignoring_case(event->text, "fatal");
   });
   return events;
 }

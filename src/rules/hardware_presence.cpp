@@ -26,20 +26,34 @@ std::string hex4(std::int64_t number) {
 /// Vendor ids: pci.ids.
 std::string vendor_name(std::int64_t vendor) {
   switch (vendor) {
-    case vendor_amd: return "AMD";
-    case vendor_intel: return "Intel";
-    case 0x1a03: return "ASPEED";
-    case 0x102b: return "Matrox";
-    case 0x1234: return "QEMU";
-    case 0x1af4: return "virtio";
-    case 0x1b36: return "Red Hat QXL";
-    case 0x1013: return "Cirrus";
-    case 0x15ad: return "VMware";
-    case 0x80ee: return "VirtualBox";
-    case 0x1414: return "Hyper-V";
-    case 0x1d0f: return "Amazon";
-    case 0x19e5: return "Huawei";
-    default: return "";
+    case vendor_amd:
+      return "AMD";
+    case vendor_intel:
+      return "Intel";
+    case 0x1a03:
+      return "ASPEED";
+    case 0x102b:
+      return "Matrox";
+    case 0x1234:
+      return "QEMU";
+    case 0x1af4:
+      return "virtio";
+    case 0x1b36:
+      return "Red Hat QXL";
+    case 0x1013:
+      return "Cirrus";
+    case 0x15ad:
+      return "VMware";
+    case 0x80ee:
+      return "VirtualBox";
+    case 0x1414:
+      return "Hyper-V";
+    case 0x1d0f:
+      return "Amazon";
+    case 0x19e5:
+      return "Huawei";
+    default:
+      return "";
   }
 }
 
@@ -64,7 +78,8 @@ bool surely_no_gpu(const RuleContext& context) {
          gpu_nodes(context.machine).empty();
 }
 
-/// A line of this boot in which the kernel enumerates an NVIDIA display controller: "pci 0000:01:00.0: [10de:25a2] type 00 class 0x030000".
+/// A line of this boot in which the kernel enumerates an NVIDIA display controller: "pci 0000:01:00.0: [10de:25a2] type 00 class
+/// 0x030000".
 const LogEvent* enumerated_gpu(const Machine& machine) { return first_event_with(machine, {"[10de:", "class 0x03"}); }
 
 /// A desktop without an NVIDIA GPU may still remember a profile.
@@ -107,7 +122,8 @@ Action switch_on_action(const Machine& machine) {
 
 /// On the bus, but powered down by a switch and not merely asleep under the driver.
 const PciDevice* powered_off_gpu(const RuleContext& context) {
-  const bool switch_loaded = loaded_module(context.machine, "bbswitch") || !context.machine.kernel_driver.gpu_switch_signs.empty();
+  const bool switch_loaded =
+      loaded_module(context.machine, "bbswitch") || !context.machine.kernel_driver.gpu_switch_signs.empty();
   if (!switch_loaded) return nullptr;
   for (const auto& gpu : context.gpus) {
     const auto& device = *gpu.device;
@@ -134,7 +150,8 @@ std::optional<Finding> judge_dgpu_switched_off(const RuleContext& context) {
   evidence = driver.gpu_remove_rules;
   evidence.insert(evidence.end(), driver.gpu_switch_signs.begin(), driver.gpu_switch_signs.end());
   if (evidence.size() > 5) evidence.resize(5);
-  if (profile_turns_gpu_off(machine)) evidence.push_back(quote(driver.prime_profile, "prime profile", *driver.prime_profile.get()));
+  if (profile_turns_gpu_off(machine))
+    evidence.push_back(quote(driver.prime_profile, "prime profile", *driver.prime_profile.get()));
   if (off) evidence.push_back(quote(*off, "config", "ff ff ff ff"));
   if (seen_before) evidence.push_back(quote(*seen_before));
   finding.repair.push_back(switch_on_action(machine));
@@ -147,7 +164,8 @@ std::optional<Finding> judge_dgpu_switched_off(const RuleContext& context) {
 namespace {
 
 bool is_toolkit_package(std::string_view name) {
-  for (const char* prefix : {"cuda-toolkit", "cuda-nvcc", "cuda-drivers", "cuda-runtime", "cuda-cudart", "nvidia-cuda-toolkit", "libcudnn", "cudnn"})
+  for (const char* prefix :
+       {"cuda-toolkit", "cuda-nvcc", "cuda-drivers", "cuda-runtime", "cuda-cudart", "nvidia-cuda-toolkit", "libcudnn", "cudnn"})
     if (name.starts_with(prefix)) return true;
   return name == "cuda" || name == "nvidia-driver" || name == "nvidia-open";
 }
@@ -193,7 +211,8 @@ std::optional<Finding> judge_amd_with_cuda_package(const RuleContext& context) {
 
 namespace {
 
-/// Places whose bus tells nothing about the GPU of the program: virtual machines of container engines, boards with a built-in GPU.
+/// Places whose bus tells nothing about the GPU of the program: virtual machines of container engines, boards with a built-in
+/// GPU.
 bool bus_is_no_witness(const RuleContext& context) {
   const auto& machine = context.machine;
   const auto* kernel = machine.os.kernel.get();
@@ -218,7 +237,8 @@ std::optional<Finding> judge_no_nvidia_gpu(const RuleContext& context) {
   std::vector<std::string> names;
   for (const auto* device : displays) names.push_back(describe(*device));
   for (const auto* device : displays) finding.evidence.push_back(quote(*device, "vendor", describe(*device)));
-  if (displays.empty()) finding.evidence.push_back(quote(machine.pci, "/sys/bus/pci/devices", "no display controller of any vendor"));
+  if (displays.empty())
+    finding.evidence.push_back(quote(machine.pci, "/sys/bus/pci/devices", "no display controller of any vendor"));
   finding.parameters["others"] = names.empty() ? "-" : join(names, ", ");
   finding.variant = names.empty() ? "" : "other-gpu";
   if (const auto* hypervisor = machine.os.hypervisor.get()) {
@@ -228,8 +248,10 @@ std::optional<Finding> judge_no_nvidia_gpu(const RuleContext& context) {
     finding.repair.push_back(make_action(machine.os.cloud.is_known() ? "use-gpu-instance" : "pass-gpu-to-vm"));
     return finding;
   }
-  if (is_portable(machine)) finding.repair.push_back(make_action("switch-gpu-on-firmware"));
-  else finding.repair.push_back(make_action("reseat-gpu"));
+  if (is_portable(machine))
+    finding.repair.push_back(make_action("switch-gpu-on-firmware"));
+  else
+    finding.repair.push_back(make_action("reseat-gpu"));
   finding.repair.push_back(make_action("use-machine-with-nvidia-gpu"));
   return finding;
 }
