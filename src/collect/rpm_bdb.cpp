@@ -20,16 +20,20 @@ struct Database {
   std::uint32_t page_size = 0;
   std::uint32_t last_page = 0;
   bool big_endian = false;
+  std::uint64_t budget = rpm_read_budget;
 
-  Result<std::string> page(std::uint32_t number) const { return file.read_at(std::uint64_t{number} * page_size, page_size); }
+  Result<std::string> page(std::uint32_t number) {
+    budget -= std::min<std::uint64_t>(budget, page_size);
+    return file.read_at(std::uint64_t{number} * page_size, page_size);
+  }
 };
 
 /// The chain of overflow pages that starts at `first`, up to `length` bytes; stops at anything odd.
-std::string read_overflow(const Database& db, std::uint32_t first, std::uint32_t length) {
+std::string read_overflow(Database& db, std::uint32_t first, std::uint32_t length) {
   std::string value;
   if (length > max_value) return value;
   std::uint32_t number = first;
-  for (std::uint32_t steps = 0; number != 0 && value.size() < length && steps <= length / db.page_size + 2; ++steps) {
+  for (std::uint32_t steps = 0; number != 0 && value.size() < length && db.budget > 0 && steps <= length / db.page_size + 2; ++steps) {
     const auto bytes = db.page(number);
     if (!bytes) break;
     const ByteView view{*bytes, db.big_endian};
@@ -42,9 +46,9 @@ std::string read_overflow(const Database& db, std::uint32_t first, std::uint32_t
 }
 
 /// Items of a hash page come in pairs key, value; their offsets stand behind the page header and fall.
-void read_hash_page(const Database& db, const ByteView& view, const RpmFound& found) {
+void read_hash_page(Database& db, const ByteView& view, const RpmFound& found) {
   const std::uint16_t entries = view.u16(20);
-  for (std::uint32_t i = 1; i < entries && view.has(page_header + i * 2, 2); i += 2) {
+  for (std::uint32_t i = 1; i < entries && db.budget > 0 && view.has(page_header + i * 2, 2); i += 2) {
     const std::uint16_t at = view.u16(page_header + i * 2);
     const std::uint16_t before = view.u16(page_header + (i - 1) * 2);
     std::string value;
@@ -78,10 +82,10 @@ tl::expected<Database, std::string> open_database(FileReader& file) {
 }  // namespace
 
 tl::expected<void, std::string> read_rpm_bdb(FileReader& file, const RpmFound& found) {
-  const auto db = open_database(file);
+  auto db = open_database(file);
   if (!db) return tl::unexpected(db.error());
   const std::uint64_t pages = std::min<std::uint64_t>({std::uint64_t{db->last_page} + 1, file.size() / db->page_size, max_pages});
-  for (std::uint32_t number = 1; number < pages; ++number) {
+  for (std::uint32_t number = 1; number < pages && db->budget > 0; ++number) {
     const auto head = file.read_at(std::uint64_t{number} * db->page_size, page_header);
     if (!head) break;
     const std::uint8_t type = ByteView{*head}.u8(25);

@@ -28,6 +28,9 @@ inline constexpr std::size_t rpm_header_start = 8192;
 /// True unless the start of a header tells the name of a package that is not relevant.
 bool rpm_header_worth_reading(std::string_view start);
 
+/// What a reader may read of one database in all: a hostile one can name the same pages over and over.
+inline constexpr std::uint64_t rpm_read_budget = std::uint64_t{512} << 20;
+
 /// Each reader calls `found` for every relevant package of its database; an error when the file is not of that format.
 using RpmFound = std::function<void(const RpmPackage&)>;
 tl::expected<void, std::string> read_rpm_sqlite(FileReader& file, const RpmFound& found);

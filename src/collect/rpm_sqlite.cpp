@@ -82,6 +82,10 @@ sqlite3_vfs make_vfs(FileReader& reader) {
   return vfs;
 }
 
+/// A hostile database may send a query round in circles. A real one of 5000 packages takes under 200,000 of SQLite's instructions.
+constexpr int max_blob = 64 << 20;
+int too_many_steps(void* steps) { return ++*static_cast<int*>(steps) > 500 ? 1 : 0; }
+
 using Statement = std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)>;
 
 Statement prepare(sqlite3* db, const char* sql) {
@@ -123,7 +127,12 @@ tl::expected<void, std::string> read_rpm_sqlite(FileReader& file, const RpmFound
   sqlite3_vfs vfs = make_vfs(file);
   if (sqlite3_vfs_register(&vfs, 0) != SQLITE_OK) return failure("SQLite refuses to start");
   sqlite3* raw = nullptr;
+  int steps = 0;
   const int rc = sqlite3_open_v2("rpmdb.sqlite", &raw, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, vfs.zName);
+  if (rc == SQLITE_OK) {
+    sqlite3_limit(raw, SQLITE_LIMIT_LENGTH, max_blob);
+    sqlite3_progress_handler(raw, 10000, too_many_steps, &steps);
+  }
   tl::expected<void, std::string> result = rc == SQLITE_OK ? read_packages(raw, found) : failure("the rpm database cannot be opened");
   sqlite3_close(raw);
   sqlite3_vfs_unregister(&vfs);
