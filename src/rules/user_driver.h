@@ -19,12 +19,14 @@ std::optional<Finding> compat_libcuda_shadows_driver(const RuleContext& context)
 std::optional<Finding> forward_compat_on_unsupported_gpu(const RuleContext& context);
 std::optional<Finding> driver_too_old_for_container_image(const RuleContext& context);
 
-// user_driver_services.cpp: fabric manager, licences, persistence
+// user_driver_services.cpp: fabric manager, persistence daemon
 std::optional<Finding> fabric_manager_version_mismatch(const RuleContext& context);
 std::optional<Finding> fabric_manager_not_running(const RuleContext& context);
+std::optional<Finding> nvidia_persistenced_down(const RuleContext& context);
+
+// user_driver_vgpu.cpp: guests of a vGPU
 std::optional<Finding> vgpu_unlicensed(const RuleContext& context);
 std::optional<Finding> vgpu_guest_driver_mismatch(const RuleContext& context);
-std::optional<Finding> nvidia_persistenced_down(const RuleContext& context);
 
 /// What NVIDIA_REQUIRE_CUDA (and CUDA_VERSION) of an image ask for: its CUDA release; nothing when not told.
 std::optional<CudaVersion> image_cuda_version(const Machine& machine);

@@ -31,18 +31,25 @@ std::string folder_of(const std::string& path) { return path.substr(0, path.rfin
 
 Finding compat_finding(const RuleContext& context, const CompatPair& pair) {
   Finding finding;
-  finding.parameters = {{"path", pair.library->path}, {"folder", folder_of(pair.library->path)}, {"version", pair.version.text}, {"driver", pair.module.text}};
+  finding.parameters = {{"path", pair.library->path},
+                        {"folder", folder_of(pair.library->path)},
+                        {"version", pair.version.text},
+                        {"driver", pair.module.text}};
   finding.evidence = {quote(*pair.library, "cuda-compat libcuda " + pair.version.text + ", found by " + pair.library->found_by),
                       gpuvet::quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version", pair.module.text)};
-  if (pair.library->found_by == "LD_LIBRARY_PATH") finding.repair.push_back(make_action("remove-from-ld-library-path", {{"folder", finding.parameters["folder"]}}));
-  else finding.repair.push_back(make_action("remove-compat-from-loader-path", {{"folder", finding.parameters["folder"]}}));
+  if (pair.library->found_by == "LD_LIBRARY_PATH")
+    finding.repair.push_back(make_action("remove-from-ld-library-path", {{"folder", finding.parameters["folder"]}}));
+  else
+    finding.repair.push_back(make_action("remove-compat-from-loader-path", {{"folder", finding.parameters["folder"]}}));
   return finding;
 }
 
-/// GeForce cards are never allowed forward compatibility; data-centre ones are; of professional cards only some, so nothing is said.
+/// GeForce cards are never allowed forward compatibility; data-centre ones are; of professional cards only some, so nothing is
+/// said.
 bool is_geforce(std::string_view name) { return name.find("GeForce") != std::string_view::npos; }
 
-/// Every GPU that this process may see is a GeForce: `label` receives the first one's name. By the bus, else by the driver's own list.
+/// Every GPU that this process may see is a GeForce: `label` receives the first one's name. By the bus, else by the driver's own
+/// list.
 bool all_geforce(const RuleContext& context, std::string& label) {
   const auto& listed = context.machine.kernel_driver.gpus;
   if (!context.gpus.empty()) {
@@ -71,7 +78,8 @@ std::optional<ImageCuda> image_cuda(const Machine& machine) {
   for (const char* name : {"NVIDIA_REQUIRE_CUDA", "CUDA_VERSION"}) {
     const auto variable = machine.environment.find(name);
     if (variable == machine.environment.end()) continue;
-    const auto version = std::string_view(name) == "CUDA_VERSION" ? CudaVersion::parse(variable->second) : least_cuda(variable->second);
+    const auto version =
+        std::string_view(name) == "CUDA_VERSION" ? CudaVersion::parse(variable->second) : least_cuda(variable->second);
     if (version) return ImageCuda{*version, name};
   }
   return std::nullopt;
@@ -104,10 +112,14 @@ std::optional<Finding> forward_compat_on_unsupported_gpu(const RuleContext& cont
   if (!pair || pair->version <= pair->module || !all_geforce(context, label)) return std::nullopt;
   Finding finding = compat_finding(context, *pair);
   finding.parameters["gpu"] = label;
-  if (context.gpus.empty()) finding.evidence.push_back({"/proc/driver/nvidia/gpus", 0, label});
-  else finding.evidence.push_back(gpuvet::quote(*context.gpus.front().device, "device", context.gpus.front().identity.name));
+  if (context.gpus.empty())
+    finding.evidence.push_back({"/proc/driver/nvidia/gpus", 0, label});
+  else
+    finding.evidence.push_back(gpuvet::quote(*context.gpus.front().device, "device", context.gpus.front().identity.name));
   const std::uint32_t branch = branch_for(context, pair->version.branch);
-  if (branch != 0) finding.repair.push_back(make_action(context.in(World::Container) ? "update-driver-on-host" : "update-driver", {{"branch", std::to_string(branch)}}));
+  if (branch != 0)
+    finding.repair.push_back(make_action(context.in(World::Container) ? "update-driver-on-host" : "update-driver",
+                                         {{"branch", std::to_string(branch)}}));
   return finding;
 }
 
@@ -120,9 +132,14 @@ std::optional<Finding> driver_too_old_for_container_image(const RuleContext& con
   if (!too_old && !unmet) return std::nullopt;
   const std::string requirement = unmet ? *unmet : wanted->variable + "=" + context.machine.environment.at(wanted->variable);
   Finding finding;
-  finding.parameters = {{"driver", context.loaded_driver->text}, {"requirement", requirement}, {"cuda", wanted ? wanted->version.text() : ""}, {"least", least ? least->text : ""}};
+  finding.parameters = {{"driver", context.loaded_driver->text},
+                        {"requirement", requirement},
+                        {"cuda", wanted ? wanted->version.text() : ""},
+                        {"least", least ? least->text : ""}};
   if (unmet) finding.variant = "required-driver";
-  finding.evidence = {{"environment", 0, requirement}, gpuvet::quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version", context.loaded_driver->text)};
+  finding.evidence = {
+      {"environment", 0, requirement},
+      gpuvet::quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version", context.loaded_driver->text)};
   const std::uint32_t branch = too_old ? branch_for(context, least->branch) : 0;
   if (branch != 0) finding.repair.push_back(make_action("update-driver-on-host", {{"branch", std::to_string(branch)}}));
   finding.repair.push_back(make_action("use-older-cuda-image", {{"driver", context.loaded_driver->text}}));

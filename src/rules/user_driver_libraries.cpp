@@ -48,9 +48,13 @@ bool kernel_side_is_there(const RuleContext& context) {
 }
 
 /// In a container the nodes show that a GPU was passed in.
-bool gpu_was_asked_for(const RuleContext& context) { return !context.in(World::Container) || device_node(context.machine, "/dev/nvidiactl") != nullptr; }
+bool gpu_was_asked_for(const RuleContext& context) {
+  return !context.in(World::Container) || device_node(context.machine, "/dev/nvidiactl") != nullptr;
+}
 
-bool is_usable(const DriverLibrary& library) { return library.kind == "driver" || library.kind == "wsl" || library.kind == "compat"; }
+bool is_usable(const DriverLibrary& library) {
+  return library.kind == "driver" || library.kind == "wsl" || library.kind == "compat";
+}
 
 /// A usable copy that lies where the loader does not look.
 const DriverLibrary* stray_copy(const RuleContext& context, std::string_view name) {
@@ -60,9 +64,11 @@ const DriverLibrary* stray_copy(const RuleContext& context, std::string_view nam
   return nullptr;
 }
 
-/// Folders of drivers that serve others than the programs of this host: containers (GPU Operator, GKE), snaps, NixOS' own programs.
+/// Folders of drivers that serve others than the programs of this host: containers (GPU Operator, GKE), snaps, NixOS' own
+/// programs.
 bool is_private_folder(std::string_view path) {
-  constexpr std::array folders = {"/run/nvidia/driver/", "/home/kubernetes/bin/nvidia/", "/var/lib/snapd/", "/run/opengl-driver/"};
+  constexpr std::array folders = {"/run/nvidia/driver/", "/home/kubernetes/bin/nvidia/", "/var/lib/snapd/",
+                                  "/run/opengl-driver/"};
   return std::ranges::any_of(folders, [&](std::string_view folder) { return path.starts_with(folder); });
 }
 
@@ -93,7 +99,8 @@ bool came_from_runfile(const RuleContext& context, const std::optional<DriverVer
   return version && driver && *version == *driver;
 }
 
-Action bring_library(const RuleContext& context, const std::string& variant, const std::optional<DriverVersion>& driver, const std::string& version) {
+Action bring_library(const RuleContext& context, const std::string& variant, const std::optional<DriverVersion>& driver,
+                     const std::string& version) {
   if (variant == "container") return make_action("inject-driver-libraries");
   if (variant == "apptainer") return make_action("start-apptainer-with-nv");
   if (variant == "system-container") return make_action("install-driver-libraries-in-lxc", {{"version", version}});
@@ -112,8 +119,10 @@ std::optional<Finding> off_path(const RuleContext& context, Finding finding, con
     return finding;
   }
   finding.variant = "off-path";
-  if (is_debian_alternative(stray.real_path)) finding.repair = {make_action("restore-nvidia-alternative")};
-  else finding.repair = {make_action("add-loader-folder", {{"folder", folder_of(stray.path)}})};
+  if (is_debian_alternative(stray.real_path))
+    finding.repair = {make_action("restore-nvidia-alternative")};
+  else
+    finding.repair = {make_action("add-loader-folder", {{"folder", folder_of(stray.path)}})};
   return finding;
 }
 
@@ -130,13 +139,17 @@ std::optional<Finding> unusable(const RuleContext& context, Finding finding, con
 
 std::optional<Finding> missing_library(const RuleContext& context, std::string_view name, const DriverLibrary* winner) {
   const bool bad_winner = winner != nullptr && !is_usable(*winner) && winner->kind != "stub";
-  if ((winner != nullptr && !bad_winner) || !search_was_complete(context) || !kernel_side_is_there(context) || !gpu_was_asked_for(context)) return std::nullopt;
+  if ((winner != nullptr && !bad_winner) || !search_was_complete(context) || !kernel_side_is_there(context) ||
+      !gpu_was_asked_for(context))
+    return std::nullopt;
   Finding finding;
   const auto driver = context.loaded_driver ? context.loaded_driver : context.installed_driver;
   finding.parameters = {{"library", std::string(name)}, {"version", driver ? driver->text : "?"}, {"path", ""}};
-  if (context.machine.kernel_driver.version.is_known()) finding.evidence.push_back(gpuvet::quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version"));
+  if (context.machine.kernel_driver.version.is_known())
+    finding.evidence.push_back(gpuvet::quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version"));
   if (bad_winner) return unusable(context, std::move(finding), *winner);
-  if (const LoadedModule* manager = loaded_module(context.machine, "nvidia_vgpu_vfio"); manager != nullptr && name == "libcuda.so.1") {
+  if (const LoadedModule* manager = loaded_module(context.machine, "nvidia_vgpu_vfio");
+      manager != nullptr && name == "libcuda.so.1") {
     // The vGPU manager's driver has no CUDA at all: its GPUs are for the guests.
     finding.variant = "vgpu-host";
     finding.severity = Severity::Note;
@@ -166,11 +179,13 @@ const SearchFolder* configured_folder(const RuleContext& context, const std::str
   return nullptr;
 }
 
-/// What leads to a stub: the variable, a line of ld.so.conf (then the toolkit's file stays where it is), or a copy in a system folder.
+/// What leads to a stub: the variable, a line of ld.so.conf (then the toolkit's file stays where it is), or a copy in a system
+/// folder.
 Action away_with_stub(const RuleContext& context, const DriverLibrary& stub) {
   const std::string folder = folder_of(stub.path);
   if (stub.found_by == "LD_LIBRARY_PATH") return make_action("remove-from-ld-library-path", {{"folder", folder}});
-  if (configured_folder(context, folder) != nullptr && folder.find("stubs") != std::string::npos) return make_action("remove-loader-folder", {{"folder", folder}});
+  if (configured_folder(context, folder) != nullptr && folder.find("stubs") != std::string::npos)
+    return make_action("remove-loader-folder", {{"folder", folder}});
   return make_action("move-stray-library", {{"path", stub.path}});
 }
 
@@ -184,7 +199,8 @@ std::optional<Finding> stub_by_dev_name(const RuleContext& context) {
   finding.severity = Severity::Note;
   finding.variant = "dev-name";
   finding.parameters = {{"path", file->path}, {"folder", folder_of(file->path)}};
-  finding.evidence = {{file->path, 0, "what a program gets that asks for libcuda.so"}, quote(*context.libcuda, "what a program gets that asks for libcuda.so.1")};
+  finding.evidence = {{file->path, 0, "what a program gets that asks for libcuda.so"},
+                      quote(*context.libcuda, "what a program gets that asks for libcuda.so.1")};
   const auto variable = context.machine.environment.find("LD_LIBRARY_PATH");
   if (variable != context.machine.environment.end() && variable->second.find("stubs") != std::string::npos) {
     finding.evidence.push_back({"environment", 0, "LD_LIBRARY_PATH=" + variable->second});
@@ -218,8 +234,10 @@ std::optional<Finding> stub_libcuda_loaded(const RuleContext& context) {
   if (only_builds(context)) finding.severity = Severity::Note;
   finding.evidence.push_back(quote(*stub, "the toolkit's link-time stub (no driver version inside); found by " + stub->found_by));
   const auto variable = context.machine.environment.find("LD_LIBRARY_PATH");
-  if (stub->found_by == "LD_LIBRARY_PATH" && variable != context.machine.environment.end()) finding.evidence.push_back({"environment", 0, "LD_LIBRARY_PATH=" + variable->second});
-  if (const SearchFolder* folder = configured_folder(context, finding.parameters["folder"]); folder != nullptr && !folder->origin.source.empty())
+  if (stub->found_by == "LD_LIBRARY_PATH" && variable != context.machine.environment.end())
+    finding.evidence.push_back({"environment", 0, "LD_LIBRARY_PATH=" + variable->second});
+  if (const SearchFolder* folder = configured_folder(context, finding.parameters["folder"]);
+      folder != nullptr && !folder->origin.source.empty())
     finding.evidence.push_back({folder->origin.source, folder->origin.line, folder->path});
   for (const DriverLibrary* copy : native_copies(context, "libcuda.so.1")) {
     if ((copy->kind != "driver" && copy->kind != "wsl") || copy->wins) continue;
@@ -230,12 +248,15 @@ std::optional<Finding> stub_libcuda_loaded(const RuleContext& context) {
   return finding;
 }
 
-std::optional<Finding> libcuda_missing(const RuleContext& context) { return missing_library(context, "libcuda.so.1", context.libcuda); }
+std::optional<Finding> libcuda_missing(const RuleContext& context) {
+  return missing_library(context, "libcuda.so.1", context.libcuda);
+}
 
 std::optional<Finding> nvml_missing(const RuleContext& context) {
   auto finding = missing_library(context, "libnvidia-ml.so.1", context.libnvml);
   if (!finding || context.libcuda == nullptr || !is_usable(*context.libcuda)) return finding;
-  // Programs that compute need only libcuda; nvidia-smi, NCCL and monitoring need this one. A container may leave it out on purpose.
+  // Programs that compute need only libcuda; nvidia-smi, NCCL and monitoring need this one. A container may leave it out on
+  // purpose.
   const bool left_out = finding->variant == "container" && left_out_on_purpose(context);
   finding->severity = std::min(finding->severity, left_out ? Severity::Note : Severity::Warning);
   return finding;
@@ -257,13 +278,18 @@ std::optional<Finding> multiple_libcuda(const RuleContext& context) {
   Finding finding;
   finding.severity = Severity::Note;
   for (const DriverLibrary* copy : native_copies(context, "libcuda.so.1")) {
-    const bool other = copy->kind == "driver" && copy->real_path != context.libcuda->real_path && !is_private_folder(copy->real_path) && copy->machine == context.libcuda->machine;
-    const bool differs = copy->version.is_known() && context.libcuda->version.is_known() && *copy->version.get() != *context.libcuda->version.get();
-    if (other && differs && finding.evidence.size() < 4) finding.evidence.push_back(quote(*copy, "libcuda " + *copy->version.get() + ", not the one that a new process gets"));
+    const bool other = copy->kind == "driver" && copy->real_path != context.libcuda->real_path &&
+                       !is_private_folder(copy->real_path) && copy->machine == context.libcuda->machine;
+    const bool differs = copy->version.is_known() && context.libcuda->version.is_known() &&
+                         *copy->version.get() != *context.libcuda->version.get();
+    if (other && differs && finding.evidence.size() < 4)
+      finding.evidence.push_back(quote(*copy, "libcuda " + *copy->version.get() + ", not the one that a new process gets"));
   }
   if (finding.evidence.empty()) return std::nullopt;
-  finding.parameters = {{"path", context.libcuda->path}, {"version", *context.libcuda->version.get()}, {"other", finding.evidence.front().source}};
-  finding.evidence.insert(finding.evidence.begin(), quote(*context.libcuda, "libcuda " + *context.libcuda->version.get() + ", found by " + context.libcuda->found_by));
+  finding.parameters = {
+      {"path", context.libcuda->path}, {"version", *context.libcuda->version.get()}, {"other", finding.evidence.front().source}};
+  finding.evidence.insert(finding.evidence.begin(), quote(*context.libcuda, "libcuda " + *context.libcuda->version.get() +
+                                                                                ", found by " + context.libcuda->found_by));
   return finding;
 }
 

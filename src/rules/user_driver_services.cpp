@@ -1,4 +1,4 @@
-// Services beside the libraries: fabric manager of NVSwitch machines, vGPU licence, persistence daemon.
+// Services beside the libraries: fabric manager of NVSwitch machines, persistence daemon.
 
 #include <algorithm>
 
@@ -19,7 +19,8 @@ const Service* service(const Machine& machine, std::string_view name) {
 bool process_runs(const Machine& machine, std::string_view prefix) {
   const auto* processes = machine.processes.get();
   // The kernel cuts a command name at 15 characters.
-  return processes != nullptr && std::ranges::any_of(*processes, [&](const std::string& name) { return name.starts_with(prefix.substr(0, 15)); });
+  return processes != nullptr &&
+         std::ranges::any_of(*processes, [&](const std::string& name) { return name.starts_with(prefix.substr(0, 15)); });
 }
 
 bool fabric_manager_runs(const Machine& machine) {
@@ -33,7 +34,8 @@ std::vector<const Package*> fabric_manager_packages(const Machine& machine) {
   std::vector<const Package*> found;
   for (const char* prefix : {"nvidia-fabricmanager", "nvidia-fabric-manager"}) {
     for (const Package* package : installed_packages_with(machine, prefix)) {
-      if (driver_version_in_package_version(package->version) && package->name.find("dev") == std::string::npos) found.push_back(package);
+      if (driver_version_in_package_version(package->version) && package->name.find("dev") == std::string::npos)
+        found.push_back(package);
     }
   }
   return found;
@@ -88,55 +90,14 @@ std::optional<Refusal> fabric_manager_refusal(const Machine& machine) {
   std::optional<Refusal> last;
   if (const Service* unit = service(machine, "nvidia-fabricmanager")) {
     for (const Origin& line : unit->log) {
-      if (auto refusal = parse_refusal(line)) last = refusal;
-      else if (contains_ignoring_case(line.text, "successfully")) last.reset();
+      if (auto refusal = parse_refusal(line))
+        last = refusal;
+      else if (contains_ignoring_case(line.text, "successfully"))
+        last.reset();
     }
   }
   for (const LogEvent* event : events_with(machine, {"match with driver version"})) {
     if (auto refusal = parse_refusal(quote(*event)); refusal && !last) last = refusal;
-  }
-  return last;
-}
-
-// ---- vGPU ------------------------------------------------------------------------------------------------------------
-
-/// "NVIDIA A40-8Q", "GRID T4-2C", "NVIDIA A100-1-5CME": a profile, not a card ("A100-SXM4-40GB").
-bool is_vgpu_name(std::string_view model) {
-  if (model.starts_with("GRID ")) return true;
-  const std::size_t dash = model.rfind('-');
-  if (dash == std::string_view::npos) return false;
-  std::string_view tail = model.substr(dash + 1);
-  const std::size_t digits = std::min(tail.find_first_not_of("0123456789"), tail.size());
-  if (digits == 0) return false;
-  tail.remove_prefix(digits);
-  if (tail.ends_with("ME")) tail.remove_suffix(2);
-  return tail == "Q" || tail == "C" || tail == "B" || tail == "A";
-}
-
-/// Whole cards passed into a VM may run the licence daemon as well; their CUDA needs no licence.
-bool names_whole_cards(const Machine& machine) {
-  const auto& gpus = machine.kernel_driver.gpus;
-  return !gpus.empty() && std::ranges::none_of(gpus, [](const ProcGpu& gpu) { return is_vgpu_name(gpu.model); });
-}
-
-enum class Licence : std::uint8_t { Unknown, Held, None };
-
-/// What a line of nvidia-gridd says for sure. A renewal that failed is not listed: the licence holds until it expires.
-Licence licence_told(std::string_view text) {
-  for (const char* phrase : {"license acquired successfully", "license renewed successfully", "acquired license successfully"}) {
-    if (contains_ignoring_case(text, phrase)) return Licence::Held;
-  }
-  for (const char* phrase : {"failed to acquire license", "unable to acquire license", "valid grid license not found", "license expired", "license has expired", "failed to acquire/renew license"}) {
-    if (contains_ignoring_case(text, phrase)) return Licence::None;
-  }
-  return Licence::Unknown;
-}
-
-/// The last decisive thing that nvidia-gridd said about the licence in this boot, or null.
-const LogEvent* last_licence_event(const Machine& machine) {
-  const LogEvent* last = nullptr;
-  for (const LogEvent* event : current_events(machine)) {
-    if (licence_told(event->text) != Licence::Unknown) last = event;
   }
   return last;
 }
@@ -152,7 +113,8 @@ struct OtherVersion {
 };
 
 std::optional<OtherVersion> other_fabric_manager(const RuleContext& context) {
-  if (const auto refusal = fabric_manager_refusal(context.machine); refusal && refusal->driver == *context.loaded_driver) return OtherVersion{refusal->fabric_manager, refusal->line};
+  if (const auto refusal = fabric_manager_refusal(context.machine); refusal && refusal->driver == *context.loaded_driver)
+    return OtherVersion{refusal->fabric_manager, refusal->line};
   std::optional<OtherVersion> other;
   for (const Package* package : fabric_manager_packages(context.machine)) {
     const auto version = driver_version_in_package_version(package->version);
@@ -173,7 +135,8 @@ std::optional<Finding> fabric_manager_version_mismatch(const RuleContext& contex
   const DriverVersion& driver = *context.loaded_driver;
   Finding finding;
   finding.parameters = {{"version", other->version.text}, {"driver", driver.text}};
-  finding.evidence = {other->evidence, quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version", driver.text), quote_switches(switches)};
+  finding.evidence = {other->evidence, quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version", driver.text),
+                      quote_switches(switches)};
   if (context.installed_driver && *context.installed_driver == other->version) {
     // The driver on disk is that of the fabric manager already; only the running kernel still has the old one.
     finding.variant = "pending-reboot";
@@ -201,7 +164,8 @@ std::optional<Finding> fabric_manager_not_running(const RuleContext& context) {
   const Service* unit = service(context.machine, "nvidia-fabricmanager");
   const bool installed = (unit != nullptr && unit->unit.is_known()) || !fabric_manager_packages(context.machine).empty();
   if (unit != nullptr && unit->unit.is_known()) {
-    finding.evidence.push_back({*unit->unit.get(), 0, unit->enabled.is(false) ? "installed, not enabled, no process" : "installed, no process"});
+    finding.evidence.push_back(
+        {*unit->unit.get(), 0, unit->enabled.is(false) ? "installed, not enabled, no process" : "installed, no process"});
     for (const Origin& line : unit->log) finding.evidence.push_back(line);
   } else {
     finding.evidence.push_back({"process list", 0, "no nv-fabricmanager"});
@@ -211,36 +175,6 @@ std::optional<Finding> fabric_manager_not_running(const RuleContext& context) {
     finding.repair.push_back(install_fabric_manager(*context.loaded_driver));
   }
   finding.repair.push_back(make_action("start-fabric-manager"));
-  return finding;
-}
-
-std::optional<Finding> vgpu_unlicensed(const RuleContext& context) {
-  const LogEvent* last = last_licence_event(context.machine);
-  if (last == nullptr || licence_told(last->text) != Licence::None) return std::nullopt;
-  Finding finding;
-  if (names_whole_cards(context.machine)) {
-    finding.variant = "whole-card";
-    finding.severity = Severity::Warning;
-  }
-  finding.evidence = {quote(*last)};
-  if (!context.machine.kernel_driver.gpus.empty()) finding.evidence.push_back({"/proc/driver/nvidia/gpus", 0, context.machine.kernel_driver.gpus.front().model});
-  if (const Service* gridd = service(context.machine, "nvidia-gridd"); gridd != nullptr && gridd->running.is(false)) {
-    finding.evidence.push_back({gridd->unit.value_or("nvidia-gridd.service"), 0, "nvidia-gridd is not running"});
-  }
-  finding.repair = {make_action("restore-vgpu-licence")};
-  return finding;
-}
-
-/// Words of the guest's kernel module when it and the host's vGPU manager find no common version (rpc.c of the open kernel
-/// module). That the guest is newer and tries the host's version is told as well, and is no error.
-std::optional<Finding> vgpu_guest_driver_mismatch(const RuleContext& context) {
-  const LogEvent* event = first_event_with(context.machine, {"SetGuestSystemInfo", "too old"});
-  if (event == nullptr) event = first_event_with(context.machine, {"Incompatible Guest/Host drivers"});
-  if (event == nullptr) return std::nullopt;
-  Finding finding;
-  finding.parameters = {{"driver", context.loaded_driver ? context.loaded_driver->text : "?"}};
-  finding.evidence = {quote(*event)};
-  finding.repair = {make_action("install-matching-vgpu-guest-driver")};
   return finding;
 }
 

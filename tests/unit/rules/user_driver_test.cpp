@@ -16,7 +16,9 @@ const Knowledge& tables() {
   return knowledge;
 }
 
-std::optional<Finding> run(std::optional<Finding> (*rule)(const RuleContext&), const Machine& machine) { return rule(make_rule_context(machine, tables())); }
+std::optional<Finding> run(std::optional<Finding> (*rule)(const RuleContext&), const Machine& machine) {
+  return rule(make_rule_context(machine, tables()));
+}
 
 PciDevice device(std::int64_t id, std::int64_t class_code = 0x030000, const char* driver = "nvidia") {
   PciDevice pci;
@@ -52,7 +54,8 @@ Machine whole(std::string version = "550.120", std::int64_t gpu = 0x2684) {
   machine.pci = Fact<std::vector<PciDevice>>::known({device(gpu)});
   machine.kernel_driver.version = Fact<std::string>::known(version);
   machine.user_driver.libraries =
-      Fact<std::vector<DriverLibrary>>::known({library("libcuda.so.1", lib_folder + "libcuda.so.1", version), library("libnvidia-ml.so.1", lib_folder + "libnvidia-ml.so.1", version)});
+      Fact<std::vector<DriverLibrary>>::known({library("libcuda.so.1", lib_folder + "libcuda.so.1", version),
+                                               library("libnvidia-ml.so.1", lib_folder + "libnvidia-ml.so.1", version)});
   machine.user_driver.libcuda_dev_link = Fact<bool>::known(true);
   machine.user_driver.search_complete = Fact<bool>::known(true);
   machine.services = Fact<std::vector<Service>>::known({});
@@ -128,7 +131,8 @@ TEST(LibcudaMissing, NamesACopyThatTheLoaderDoesNotReach) {
   // A 32-bit copy, and the driver of Kubernetes' GPU operator, are no such thing.
   libraries(machine).front().elf_class = "32";
   EXPECT_EQ(run(libcuda_missing, machine)->variant, "");
-  libraries(machine) = {library("libcuda.so.1", "/run/nvidia/driver/usr/lib/x86_64-linux-gnu/libcuda.so.1", "550.120", "driver", false)};
+  libraries(machine) = {
+      library("libcuda.so.1", "/run/nvidia/driver/usr/lib/x86_64-linux-gnu/libcuda.so.1", "550.120", "driver", false)};
   const auto operator_node = run(libcuda_missing, machine);
   EXPECT_TRUE(!operator_node || operator_node->severity == Severity::Note);
 }
@@ -191,19 +195,24 @@ TEST(Compat, NewerIsFineOnADataCentreGpuAndNotOnGeForce) {
   EXPECT_TRUE(run(forward_compat_on_unsupported_gpu, with_compat("550.90.07", "550.120", 0x2684)));
   EXPECT_FALSE(run(forward_compat_on_unsupported_gpu, with_compat("535.183.06", "550.54.15", 0x20b5)));
   EXPECT_FALSE(run(forward_compat_on_unsupported_gpu, with_compat("550.120", "535.183.06", 0x2684)));
-  EXPECT_FALSE(run(forward_compat_on_unsupported_gpu, with_compat("535.183.06", "550.54.15", 0xfff0)));  // unknown GPU: nothing is said
+  EXPECT_FALSE(
+      run(forward_compat_on_unsupported_gpu, with_compat("535.183.06", "550.54.15", 0xfff0)));  // unknown GPU: nothing is said
 }
 
 TEST(Image, MinorVersionCompatibilityCounts) {
   EXPECT_FALSE(run(driver_too_old_for_container_image, image("535.183.06", "NVIDIA_REQUIRE_CUDA", "cuda>=12.4")));
   EXPECT_TRUE(run(driver_too_old_for_container_image, image("470.256.02", "NVIDIA_REQUIRE_CUDA", "cuda>=12.4")));
-  EXPECT_TRUE(run(driver_too_old_for_container_image, image("570.133.20", "NVIDIA_REQUIRE_CUDA", "cuda>=13.0 brand=tesla,driver>=535,driver<536")));
+  EXPECT_TRUE(run(driver_too_old_for_container_image,
+                  image("570.133.20", "NVIDIA_REQUIRE_CUDA", "cuda>=13.0 brand=tesla,driver>=535,driver<536")));
   EXPECT_FALSE(run(driver_too_old_for_container_image, image("580.95.05", "NVIDIA_REQUIRE_CUDA", "cuda>=13.0")));
   EXPECT_TRUE(run(driver_too_old_for_container_image, image("470.256.02", "CUDA_VERSION", "12.4.1")));
 }
 
 TEST(Image, AlternativesAndConditions) {
-  const auto unmet = [](std::string driver, std::string value) { return run(driver_too_old_for_container_image, image(std::move(driver), "NVIDIA_REQUIRE_DRIVER", std::move(value))).has_value(); };
+  const auto unmet = [](std::string driver, std::string value) {
+    return run(driver_too_old_for_container_image, image(std::move(driver), "NVIDIA_REQUIRE_DRIVER", std::move(value)))
+        .has_value();
+  };
   EXPECT_TRUE(unmet("550.120", "driver>=560"));
   EXPECT_FALSE(unmet("550.120", "driver>=560 driver>=550,driver<551"));
   EXPECT_TRUE(unmet("550.120", "driver>=560 driver>=535,driver<536"));
@@ -211,7 +220,9 @@ TEST(Image, AlternativesAndConditions) {
   EXPECT_FALSE(unmet("550.120", "driver>=560 brand=geforce,driver>=550,driver<551"));  // may be met
   EXPECT_FALSE(unmet("550.120", "driver>550.90"));
   EXPECT_TRUE(unmet("550.120", "driver>=550.120.1"));
-  for (const char* odd : {"", " ", ",", "driver", "driver>=", ">=550", "driver>=a.b", "jetpack>=6", "driver>=999999999999999999", "csv-mounts=all"}) EXPECT_FALSE(unmet("550.120", odd)) << odd;
+  for (const char* odd :
+       {"", " ", ",", "driver", "driver>=", ">=550", "driver>=a.b", "jetpack>=6", "driver>=999999999999999999", "csv-mounts=all"})
+    EXPECT_FALSE(unmet("550.120", odd)) << odd;
   Machine disabled = image("550.120", "NVIDIA_REQUIRE_DRIVER", "driver>=560");
   disabled.environment["NVIDIA_DISABLE_REQUIRE"] = "1";
   EXPECT_FALSE(run(driver_too_old_for_container_image, disabled));
@@ -247,7 +258,9 @@ TEST(Vgpu, TheLastWordAboutTheLicenceCounts) {
 
 TEST(Vgpu, HostAndGuestThatDoNotFit) {
   Machine machine = whole();
-  log(machine, "NVRM: Incompatible Guest/Host drivers: Guest VGX version is older than the minimum version supported by the Host. Disabling vGPU.");
+  log(machine,
+      "NVRM: Incompatible Guest/Host drivers: Guest VGX version is older than the minimum version supported by the Host. "
+      "Disabling vGPU.");
   EXPECT_TRUE(run(vgpu_guest_driver_mismatch, machine));
   machine = whole();
   log(machine, "NVRM: GPU0 NVRM_RPC: SetGuestSystemInfo: Guest VGX version (14.2) is newer than the host VGX version (14.1)");
@@ -279,7 +292,8 @@ TEST(UserDriverRules, EveryVariantThatIsToldHasItsTexts) {
   for (const char* slug : {"libcuda-missing", "nvml-missing"}) {
     for (const char* variant : {"off-path", "private-folder", "unusable", "container", "system-container", "apptainer"}) {
       const auto texts = find_rule_record(slug)->texts;
-      EXPECT_TRUE(std::ranges::any_of(texts, [&](const RuleText& text) { return text.variant == variant; })) << slug << " " << variant;
+      EXPECT_TRUE(std::ranges::any_of(texts, [&](const RuleText& text) { return text.variant == variant; }))
+          << slug << " " << variant;
     }
   }
 }
@@ -291,7 +305,9 @@ Machine without_libcuda() {
   return machine;
 }
 
-std::string first_repair(const std::optional<Finding>& finding) { return finding && !finding->repair.empty() ? finding->repair.front().type : ""; }
+std::string first_repair(const std::optional<Finding>& finding) {
+  return finding && !finding->repair.empty() ? finding->repair.front().type : "";
+}
 
 TEST(LibcudaMissing, TheRepairFollowsTheInstaller) {
   Machine machine = without_libcuda();
@@ -307,7 +323,9 @@ TEST(LibcudaMissing, TheRepairFollowsTheContainer) {
   DeviceNode control;
   control.path = "/dev/nvidiactl";
   machine.device_nodes.nodes = Fact<std::vector<DeviceNode>>::known({control});
-  for (const auto& [container, repair] : {std::pair{"docker", "inject-driver-libraries"}, std::pair{"lxc", "install-driver-libraries-in-lxc"}, std::pair{"apptainer", "start-apptainer-with-nv"}}) {
+  for (const auto& [container, repair] :
+       {std::pair{"docker", "inject-driver-libraries"}, std::pair{"lxc", "install-driver-libraries-in-lxc"},
+        std::pair{"apptainer", "start-apptainer-with-nv"}}) {
     machine.os.container = Fact<std::string>::known(container);
     EXPECT_EQ(first_repair(run(libcuda_missing, machine)), repair);
   }
@@ -315,7 +333,8 @@ TEST(LibcudaMissing, TheRepairFollowsTheContainer) {
 
 TEST(LibcudaMissing, FoldersForOthersAreOnlyANote) {
   Machine machine = without_libcuda();
-  libraries(machine).push_back(library("libcuda.so.1", "/run/nvidia/driver/usr/lib/x86_64-linux-gnu/libcuda.so.1", "550.120", "driver", false));
+  libraries(machine).push_back(
+      library("libcuda.so.1", "/run/nvidia/driver/usr/lib/x86_64-linux-gnu/libcuda.so.1", "550.120", "driver", false));
   EXPECT_EQ(run(libcuda_missing, machine)->severity, Severity::Note);
   EXPECT_EQ(run(libcuda_missing, machine)->variant, "private-folder");
   libraries(machine).back().path = libraries(machine).back().real_path = "/run/opengl-driver/lib/libcuda.so.1";
@@ -364,7 +383,8 @@ TEST(Stub, IsANoteOnAMachineThatOnlyBuilds) {
   Machine machine = with_stub("/usr/local/cuda/lib64/stubs/libcuda.so.1", "LD_LIBRARY_PATH");
   EXPECT_EQ(run(stub_libcuda_loaded, machine)->severity, Severity::Error);
   libraries(machine).erase(libraries(machine).begin());
-  EXPECT_EQ(run(stub_libcuda_loaded, machine)->severity, Severity::Error) << "the driver is loaded: programs are meant to run here";
+  EXPECT_EQ(run(stub_libcuda_loaded, machine)->severity, Severity::Error)
+      << "the driver is loaded: programs are meant to run here";
   machine.kernel_driver.version = Fact<std::string>::absent();
   machine.pci = Fact<std::vector<PciDevice>>::known({});
   EXPECT_EQ(run(stub_libcuda_loaded, machine)->severity, Severity::Note);
@@ -427,7 +447,9 @@ TEST(FabricManager, AnEmptyListOfProcessesProvesNothingOfAnEnabledUnit) {
 }
 
 TEST(FabricManager, ItsOwnRefusalIsEnough) {
-  const Origin refusal{"/var/log/fabricmanager.log", 7, "fabric manager NVIDIA GPU driver interface version 550.144.03 don't match with driver version 550.127.05. Please update"};
+  const Origin refusal{
+      "/var/log/fabricmanager.log", 7,
+      "fabric manager NVIDIA GPU driver interface version 550.144.03 don't match with driver version 550.127.05. Please update"};
   Machine machine = with_switches();
   machine.services = Fact<std::vector<Service>>::known({stopped_fabric_manager({refusal})});
   const auto finding = run(fabric_manager_version_mismatch, machine);
@@ -439,7 +461,8 @@ TEST(FabricManager, ItsOwnRefusalIsEnough) {
 
 TEST(FabricManager, ThatEqualsTheDriverOnDiskWaitsForAReboot) {
   Machine machine = with_switches();
-  machine.packages.installed = Fact<std::vector<Package>>::known({package("nvidia-dkms-550", "550.144.03-0ubuntu1"), package("nvidia-fabricmanager-550", "550.144.03-1")});
+  machine.packages.installed = Fact<std::vector<Package>>::known(
+      {package("nvidia-dkms-550", "550.144.03-0ubuntu1"), package("nvidia-fabricmanager-550", "550.144.03-1")});
   const auto finding = run(fabric_manager_version_mismatch, machine);
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->variant, "pending-reboot");
@@ -474,7 +497,8 @@ TEST(Vgpu, ProfilesAreToldFromWholeCards) {
     machine.kernel_driver.gpus = {gpu};
     EXPECT_EQ(run(vgpu_unlicensed, machine)->variant, "") << model;
   }
-  for (const char* model : {"NVIDIA A100-SXM4-40GB", "Tesla T4", "NVIDIA H100 80GB HBM3", "NVIDIA GH200 480GB", "Tesla V100-SXM2-16GB"}) {
+  for (const char* model :
+       {"NVIDIA A100-SXM4-40GB", "Tesla T4", "NVIDIA H100 80GB HBM3", "NVIDIA GH200 480GB", "Tesla V100-SXM2-16GB"}) {
     machine.kernel_driver.gpus.front().model = model;
     EXPECT_EQ(run(vgpu_unlicensed, machine)->variant, "whole-card") << model;
     EXPECT_EQ(run(vgpu_unlicensed, machine)->severity, Severity::Warning) << model;
