@@ -37,6 +37,14 @@ std::uint32_t branch_of_refusal(std::string_view text) {
   return branch;
 }
 
+/// 535.129.03 of "The 535.129.03 NVIDIA driver will ignore this GPU"; "?" when it is not told.
+std::string driver_of_refusal(std::string_view text) {
+  const auto end = text.find(" NVIDIA driver will ignore");
+  if (end == std::string_view::npos) return "?";
+  const auto start = text.substr(0, end).rfind(' ');
+  return std::string(text.substr(start + 1, end - start - 1));
+}
+
 /// A card that another driver was given on purpose, like an old one for the screen under nouveau.
 bool used_otherwise(const MachineGpu& gpu) { return gpu.device->driver.is_known() && !gpu.device->driver.is("nvidia"); }
 
@@ -128,7 +136,9 @@ std::optional<Finding> judge_gpu_dropped(const RuleContext& context) {
   finding.parameters["gpu"] = !dropped.empty()           ? dropped.front()->identity.label()
                               : context.gpus.size() == 1 ? context.gpus.front().identity.label()
                                                          : "GPU";
-  finding.parameters["driver"] = judged_driver(context) ? judged_driver(context)->text : "";
+  finding.parameters["driver"] = judged_driver(context) ? judged_driver(context)->text
+                                 : refusal              ? driver_of_refusal(refusal->text)
+                                                        : "?";
   finding.parameters["branch"] = std::to_string(branch);
   for (const auto* gpu : dropped) finding.evidence.push_back(quote_gpu(*gpu));
   if (judged_driver(context)) finding.evidence.push_back(quote_driver(context));
