@@ -166,10 +166,11 @@ TEST(GpuDropped, LogAloneNamesTheBranch) {
   Machine machine;
   log(machine, "nvrm",
       "NVRM: The NVIDIA Tesla M2070 GPU installed in this system is supported through the NVIDIA 390.xx Legacy drivers. Please "
-      "visit");
+      "visit … The 396.26 NVIDIA driver will ignore this GPU.");
   const auto finding = run(judge_gpu_dropped, machine);
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->parameters.at("branch"), "390");
+  EXPECT_EQ(finding->parameters.at("driver"), "396.26");
 }
 
 TEST(GpuDropped, ObservedSuccessOverrulesTables) {
