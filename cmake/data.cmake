@@ -2,12 +2,14 @@
 option(GPUVET_CHECK_RULES "build fails when a rule lacks a scenario where it fires or a near miss" OFF)
 
 find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
-add_executable(compile_data
-  tools/compile_data.cpp tools/compile_data/action_records.cpp tools/compile_data/document.cpp tools/compile_data/literal.cpp
+add_library(gpuvet_compile_data STATIC
+  tools/compile_data/action_records.cpp tools/compile_data/document.cpp tools/compile_data/literal.cpp
   tools/compile_data/rule_records.cpp tools/compile_data/tables.cpp)
-target_include_directories(compile_data PRIVATE ${CMAKE_SOURCE_DIR}/tools)
-target_include_directories(compile_data SYSTEM PRIVATE ${TOMLPLUSPLUS_INCLUDE})
-target_link_libraries(compile_data PRIVATE gpuvet_flags)
+target_include_directories(gpuvet_compile_data PUBLIC ${CMAKE_SOURCE_DIR}/tools)
+target_include_directories(gpuvet_compile_data SYSTEM PRIVATE ${TOMLPLUSPLUS_INCLUDE})
+target_link_libraries(gpuvet_compile_data PUBLIC gpuvet_flags)
+add_executable(compile_data tools/compile_data.cpp)
+target_link_libraries(compile_data PRIVATE gpuvet_compile_data)
 
 set(generated ${CMAKE_BINARY_DIR}/generated)
 file(GLOB data_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/*.tsv ${CMAKE_SOURCE_DIR}/data/facts/*.tsv

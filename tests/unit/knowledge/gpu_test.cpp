@@ -96,7 +96,7 @@ TEST(DriverServes, NameComesLaterThanTheChip) {
 
 TEST(DriverServes, HardFloorsOfChips) {
   const std::pair<std::uint16_t, std::uint32_t> floors[] = {{0x2684, 520}, {0x2330, 520}, {0x2882, 525}, {0x2901, 560},
-                                                             {0x2B85, 570}, {0x3182, 575}, {0x2E12, 575}};
+                                                            {0x2B85, 570}, {0x3182, 575}, {0x2E12, 575}};
   for (const auto& [id, branch] : floors) {
     const GpuIdentity gpu = knowledge().gpu(id);
     ASSERT_TRUE(gpu.first_driver) << std::hex << id;
@@ -127,7 +127,9 @@ TEST(DriverServes, BranchBeyondTheTables) {
   EXPECT_EQ(driver_serves(driver("999.10"), knowledge().gpu(0x1004)), Served::DroppedByDriver);
 }
 
-TEST(DriverServes, JetsonFollowsItsOwnReleases) { EXPECT_EQ(driver_serves(driver("540.4.0"), knowledge().gpu(0x2B00)), Served::Unknown); }
+TEST(DriverServes, JetsonFollowsItsOwnReleases) {
+  EXPECT_EQ(driver_serves(driver("540.4.0"), knowledge().gpu(0x2B00)), Served::Unknown);
+}
 
 // GRID K1 and K2 stop earlier than other Kepler boards.
 TEST(DriverServes, GridK2StopsEarlier) {
@@ -139,9 +141,12 @@ TEST(DriverServes, GridK2StopsEarlier) {
 TEST(DriverServes, IsMonotoneForEveryDevice) {
   const auto order = [](Served served) {
     switch (served) {
-      case Served::TooOldDriver: return 0;
-      case Served::Yes: return 1;
-      default: return 2;
+      case Served::TooOldDriver:
+        return 0;
+      case Served::Yes:
+        return 1;
+      default:
+        return 2;
     }
   };
   const Knowledge::Table& devices = knowledge().table("pci_devices");
@@ -150,7 +155,8 @@ TEST(DriverServes, IsMonotoneForEveryDevice) {
     const auto id = static_cast<std::uint16_t>(std::stoul(std::string(devices.cell(row, "device_id")), nullptr, 16));
     const GpuIdentity gpu = knowledge().gpu(id);
     ASSERT_TRUE(gpu.in_table) << std::hex << id;
-    ASSERT_FALSE(gpu.first_driver && gpu.last_driver_branch && gpu.first_driver->branch > *gpu.last_driver_branch) << std::hex << id;
+    ASSERT_FALSE(gpu.first_driver && gpu.last_driver_branch && gpu.first_driver->branch > *gpu.last_driver_branch)
+        << std::hex << id;
     int last = 0;
     for (std::uint32_t branch = 60; branch < 700; branch += 5) {
       DriverVersion version;
@@ -196,8 +202,9 @@ PciDevice pci(std::int64_t vendor, std::int64_t device, std::int64_t class_code)
 TEST(NvidiaGpus, AreDisplayAndThreeDControllersOfNvidia) {
   Machine machine;
   EXPECT_TRUE(nvidia_gpus(machine, knowledge()).empty());
-  machine.pci = Fact<std::vector<PciDevice>>::known({pci(0x10de, 0x2684, 0x030000), pci(0x10de, 0x22ba, 0x040300), pci(0x8086, 0x4680, 0x030000),
-                                                     pci(0x10de, 0x2330, 0x030200), pci(0x10de, 0x22a3, 0x068000)});
+  machine.pci = Fact<std::vector<PciDevice>>::known({pci(0x10de, 0x2684, 0x030000), pci(0x10de, 0x22ba, 0x040300),
+                                                     pci(0x8086, 0x4680, 0x030000), pci(0x10de, 0x2330, 0x030200),
+                                                     pci(0x10de, 0x22a3, 0x068000)});
   const auto gpus = nvidia_gpus(machine, knowledge());
   ASSERT_EQ(gpus.size(), 2u);
   EXPECT_EQ(gpus[0].identity.chip, "AD102");

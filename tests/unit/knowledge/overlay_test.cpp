@@ -50,7 +50,8 @@ TEST(Overlay, AddsRowsInFront) {
 
 TEST(Overlay, AddsAGpu) {
   Knowledge knowledge;
-  const std::string text = header(knowledge, "pci_devices") + "FFF0\tNVIDIA GeForce RTX 4099\tAD102\tAda Lovelace\t8.9\t\tsupported\t\t\t\ttest\n";
+  const std::string text =
+      header(knowledge, "pci_devices") + "FFF0\tNVIDIA GeForce RTX 4099\tAD102\tAda Lovelace\t8.9\t\tsupported\t\t\t\ttest\n";
   ASSERT_TRUE(knowledge.add_overlay_table("pci_devices.add.tsv", text));
   EXPECT_EQ(knowledge.gpu(0xFFF0).label(), "RTX 4099 (AD102)");
   EXPECT_EQ(knowledge.gpu(0xFFF0).first_driver->branch, 520u);
@@ -66,7 +67,8 @@ TEST(Overlay, ErrorsNameFileAndLine) {
   EXPECT_EQ(error("d/nix.tsv", "a\n"), "d/nix.tsv:1: there is no table 'nix'");
   EXPECT_EQ(error("xid.txt", "a\n"), "xid.txt:1: is no .tsv file");
   EXPECT_EQ(error("d/xid.tsv", "code\tsource\n1\tx\n"), "d/xid.tsv:1: column 'mnemonic' is missing");
-  EXPECT_EQ(error("d/xid.add.tsv", "code\tsource\n1\tx\n"), "d/xid.add.tsv:1: the columns differ from those of the table that it adds to");
+  EXPECT_EQ(error("d/xid.add.tsv", "code\tsource\n1\tx\n"),
+            "d/xid.add.tsv:1: the columns differ from those of the table that it adds to");
   EXPECT_EQ(error("d/xid.tsv", header(knowledge, "xid") + "\n79\tA\tb\tc\td\n"), "d/xid.tsv:3: 5 columns where the header has 6");
   EXPECT_EQ(error("d/xid.tsv", header(knowledge, "xid") + "\nno\tA\tb\tc\td\te\n"), "d/xid.tsv:3: code 'no' is not a number");
   EXPECT_EQ(error("d/xid.tsv", header(knowledge, "xid") + "79\tA\tb\tc\td\t\n"), "d/xid.tsv:2: the source is empty");

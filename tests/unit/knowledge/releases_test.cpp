@@ -20,9 +20,9 @@ std::string least(std::string_view cuda) {
 
 TEST(NativeCuda, PerBranch) {
   const std::pair<std::string_view, std::string_view> pairs[] = {
-      {"390.157", "9.1"}, {"418.39", "10.1"}, {"440.33", "10.2"}, {"450.80.02", "11.0"}, {"470.256.02", "11.4"}, {"525.60.13", "12.0"},
-      {"535.129.03", "12.2"}, {"545.23.08", "12.3"}, {"550.54.14", "12.4"}, {"565.77", "12.7"}, {"570.86.15", "12.8"}, {"580.65.06", "13.0"},
-      {"610.43.02", "13.3"}};
+      {"390.157", "9.1"},    {"418.39", "10.1"},     {"440.33", "10.2"},    {"450.80.02", "11.0"}, {"470.256.02", "11.4"},
+      {"525.60.13", "12.0"}, {"535.129.03", "12.2"}, {"545.23.08", "12.3"}, {"550.54.14", "12.4"}, {"565.77", "12.7"},
+      {"570.86.15", "12.8"}, {"580.65.06", "13.0"},  {"610.43.02", "13.3"}};
   for (const auto& [version, cuda] : pairs) {
     ASSERT_TRUE(knowledge().native_cuda(driver(version))) << version;
     EXPECT_EQ(knowledge().native_cuda(driver(version))->text(), cuda) << version;
@@ -62,8 +62,8 @@ TEST(LeastDriver, UnknownReleaseIsUnknown) {
 TEST(CudaReleases, FirstReleaseOfAMinor) {
   EXPECT_EQ(knowledge().cuda_release("12.4")->version, "12.4.0");
   EXPECT_EQ(knowledge().cuda_release("12.4.1")->driver_linux->text, "550.54.15");
-  EXPECT_EQ(knowledge().cuda_release("11.0")->version, "11.0.2");   // 11.0.1 is a release candidate
-  EXPECT_EQ(knowledge().cuda_release("13.4")->version, "13.4.1");   // 13.4.0 is a developer preview
+  EXPECT_EQ(knowledge().cuda_release("11.0")->version, "11.0.2");  // 11.0.1 is a release candidate
+  EXPECT_EQ(knowledge().cuda_release("13.4")->version, "13.4.1");  // 13.4.0 is a developer preview
   EXPECT_FALSE(knowledge().cuda_release("12.7"));
   EXPECT_FALSE(knowledge().cuda_release("12"));
   EXPECT_FALSE(knowledge().cuda_release(""));
