@@ -77,7 +77,9 @@ PackageChange split_nevra(std::string_view action, std::string_view text) {
 }
 
 /// Lines of one run of a tool: a pause of a quarter of an hour starts another transaction.
-bool same_run(const PackageTransaction& transaction, std::int64_t epoch) { return epoch != 0 && transaction.epoch != 0 && epoch - transaction.epoch < 900; }
+bool same_run(const PackageTransaction& transaction, std::int64_t epoch) {
+  return epoch != 0 && transaction.epoch != 0 && epoch - transaction.epoch < 900;
+}
 
 struct Word {
   std::string_view logged, action;
@@ -91,12 +93,18 @@ std::string_view action_of(std::string_view word, std::span<const Word> table) {
 }  // namespace
 
 std::vector<PackageTransaction> parse_apt_history(std::string_view text, std::string_view source) {
-  static constexpr std::array<Word, 6> fields = {{{"Install", "install"}, {"Upgrade", "upgrade"}, {"Downgrade", "downgrade"}, {"Remove", "remove"}, {"Purge", "purge"}, {"Reinstall", "install"}}};
+  static constexpr std::array<Word, 6> fields = {{{"Install", "install"},
+                                                  {"Upgrade", "upgrade"},
+                                                  {"Downgrade", "downgrade"},
+                                                  {"Remove", "remove"},
+                                                  {"Purge", "purge"},
+                                                  {"Reinstall", "install"}}};
   std::vector<PackageTransaction> list;
   PackageTransaction current;
   for_each_line(text, [&](std::string_view line, std::uint32_t number) {
     const std::size_t colon = line.find(": ");
-    const std::string_view field = line.substr(0, colon), value = colon == std::string_view::npos ? std::string_view{} : line.substr(colon + 2);
+    const std::string_view field = line.substr(0, colon),
+                           value = colon == std::string_view::npos ? std::string_view{} : line.substr(colon + 2);
     if (field == "Start-Date") {
       keep(list, std::move(current));
       current = {};
@@ -117,7 +125,14 @@ std::vector<PackageTransaction> parse_apt_history(std::string_view text, std::st
 }
 
 std::vector<PackageTransaction> parse_dnf_rpm_log(std::string_view text, std::string_view source) {
-  static constexpr std::array<Word, 8> verbs = {{{"Installed:", "install"}, {"Upgrade:", "upgrade"}, {"Erase:", "remove"}, {"Removed:", "remove"}, {"Downgrade:", "downgrade"}, {"Reinstall:", "install"}, {"Downgraded:", ""}, {"Upgraded:", ""}}};
+  static constexpr std::array<Word, 8> verbs = {{{"Installed:", "install"},
+                                                 {"Upgrade:", "upgrade"},
+                                                 {"Erase:", "remove"},
+                                                 {"Removed:", "remove"},
+                                                 {"Downgrade:", "downgrade"},
+                                                 {"Reinstall:", "install"},
+                                                 {"Downgraded:", ""},
+                                                 {"Upgraded:", ""}}};
   std::vector<PackageTransaction> list;
   PackageTransaction current;
   for_each_line(text, [&](std::string_view line, std::uint32_t number) {
@@ -144,7 +159,11 @@ std::vector<PackageTransaction> parse_dnf_rpm_log(std::string_view text, std::st
 }
 
 std::vector<PackageTransaction> parse_pacman_log(std::string_view text, std::string_view source) {
-  static constexpr std::array<Word, 5> verbs = {{{"installed", "install"}, {"upgraded", "upgrade"}, {"removed", "remove"}, {"downgraded", "downgrade"}, {"reinstalled", "install"}}};
+  static constexpr std::array<Word, 5> verbs = {{{"installed", "install"},
+                                                 {"upgraded", "upgrade"},
+                                                 {"removed", "remove"},
+                                                 {"downgraded", "downgrade"},
+                                                 {"reinstalled", "install"}}};
   std::vector<PackageTransaction> list;
   PackageTransaction current;
   std::string command;

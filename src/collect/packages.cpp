@@ -22,7 +22,8 @@ constexpr Manager managers[] = {
 std::vector<Origin> half_done(const std::vector<Package>& packages) {
   std::vector<Origin> problems;
   for (const Package& package : packages) {
-    const bool unfinished = package.status == "half-installed" || package.status == "unpacked" || package.status == "half-configured" || package.status == "triggers-pending";
+    const bool unfinished = package.status == "half-installed" || package.status == "unpacked" ||
+                            package.status == "half-configured" || package.status == "triggers-pending";
     if (unfinished && package.name.find("nvidia") != std::string::npos) problems.push_back(package.origin);
   }
   return problems;

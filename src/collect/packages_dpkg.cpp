@@ -31,7 +31,8 @@ void keep(std::vector<Package>& packages, const Stanza& stanza, std::string_view
   package.manager = "dpkg";
   fill_status(package, stanza.status);
   if (package.status == "not-installed") return;
-  const std::string quote = package.name + " " + package.version + ": " + std::string(stanza.status.empty() ? "installed" : stanza.status);
+  const std::string quote =
+      package.name + " " + package.version + ": " + std::string(stanza.status.empty() ? "installed" : stanza.status);
   package.origin = origin_of(source, quote, stanza.status_line != 0 ? stanza.status_line : stanza.package_line);
   packages.push_back(std::move(package));
 }
@@ -39,10 +40,40 @@ void keep(std::vector<Package>& packages, const Stanza& stanza, std::string_view
 }  // namespace
 
 bool relevant_package(std::string_view name) {
-  static constexpr std::array<std::string_view, 34> prefixes = {
-      "nvidia", "libnvidia", "cuda", "libcuda", "libcudnn", "libnccl", "libxnvctrl", "linux-image", "linux-headers", "kernel", "dkms", "akmod", "kmod-nvidia",
-      "docker", "containerd", "podman", "cri-o", "bumblebee", "bbswitch", "envycontrol", "supergfxctl", "optimus-manager", "datacenter-gpu-manager", "rocm",
-      "amdgpu", "hip-runtime", "xserver-xorg-video-nvidia", "xorg-x11-drv-nvidia", "system76-power", "nvlink", "libnvsdm", "linux-lts", "linux-zen", "egl-wayland"};
+  static constexpr std::array<std::string_view, 34> prefixes = {"nvidia",
+                                                                "libnvidia",
+                                                                "cuda",
+                                                                "libcuda",
+                                                                "libcudnn",
+                                                                "libnccl",
+                                                                "libxnvctrl",
+                                                                "linux-image",
+                                                                "linux-headers",
+                                                                "kernel",
+                                                                "dkms",
+                                                                "akmod",
+                                                                "kmod-nvidia",
+                                                                "docker",
+                                                                "containerd",
+                                                                "podman",
+                                                                "cri-o",
+                                                                "bumblebee",
+                                                                "bbswitch",
+                                                                "envycontrol",
+                                                                "supergfxctl",
+                                                                "optimus-manager",
+                                                                "datacenter-gpu-manager",
+                                                                "rocm",
+                                                                "amdgpu",
+                                                                "hip-runtime",
+                                                                "xserver-xorg-video-nvidia",
+                                                                "xorg-x11-drv-nvidia",
+                                                                "system76-power",
+                                                                "nvlink",
+                                                                "libnvsdm",
+                                                                "linux-lts",
+                                                                "linux-zen",
+                                                                "egl-wayland"};
   static constexpr std::array<std::string_view, 3> whole = {"linux", "linux-hardened", "mokutil"};
   if (std::ranges::find(whole, name) != whole.end()) return true;
   if (std::ranges::any_of(prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); })) return true;
@@ -77,11 +108,13 @@ Result<std::vector<Package>> read_dpkg_packages(System& system) {
   const std::string path = "/var/lib/dpkg/status";
   const auto text = system.read_file(path, status_limit);
   if (text) return parse_dpkg_status(*text, path);
-  if (text.error().code != ErrorCode::NotFound || !system.is_directory("/var/lib/dpkg/status.d")) return tl::unexpected(text.error());
+  if (text.error().code != ErrorCode::NotFound || !system.is_directory("/var/lib/dpkg/status.d"))
+    return tl::unexpected(text.error());
   std::vector<Package> packages;
   for (const DirectoryEntry& entry : entries_of(system, "/var/lib/dpkg/status.d", 4096)) {
     const std::string file = "/var/lib/dpkg/status.d/" + entry.name;
-    if (const auto stanza = system.read_file(file)) std::ranges::move(parse_dpkg_status(*stanza, file), std::back_inserter(packages));
+    if (const auto stanza = system.read_file(file))
+      std::ranges::move(parse_dpkg_status(*stanza, file), std::back_inserter(packages));
   }
   return packages;
 }

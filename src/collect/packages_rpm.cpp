@@ -23,7 +23,8 @@ constexpr Place places[] = {
 Package to_package(const RpmPackage& rpm, const std::string& path) {
   Package package;
   package.name = rpm.name;
-  package.version = (rpm.epoch ? std::to_string(*rpm.epoch) + ":" : "") + rpm.version + (rpm.release.empty() ? "" : "-" + rpm.release);
+  package.version =
+      (rpm.epoch ? std::to_string(*rpm.epoch) + ":" : "") + rpm.version + (rpm.release.empty() ? "" : "-" + rpm.release);
   package.architecture = rpm.architecture;
   package.manager = "rpm";
   package.status = "installed";

@@ -10,7 +10,8 @@ namespace {
 constexpr std::size_t max_files = 256, max_sources = 32;
 
 bool about_the_driver(std::string_view line) {
-  static constexpr std::array<std::string_view, 6> words = {"nvidia", "/cuda", "rpmfusion", "graphics-drivers", "non-free", "negativo17"};
+  static constexpr std::array<std::string_view, 6> words = {"nvidia",           "/cuda",    "rpmfusion",
+                                                            "graphics-drivers", "non-free", "negativo17"};
   for (const std::string_view word : words) {
     if (contains_ignoring_case(line, word)) return true;
   }
@@ -22,7 +23,8 @@ void read_source(System& system, const std::string& path, std::vector<Origin>& f
   if (!text) return;
   for_each_line(*text, [&](std::string_view line, std::uint32_t number) {
     const std::string_view content = trim(line);
-    if (!content.empty() && content.front() != '#' && about_the_driver(content)) found.push_back(origin_of(path, content, number));
+    if (!content.empty() && content.front() != '#' && about_the_driver(content))
+      found.push_back(origin_of(path, content, number));
     return found.size() < max_sources;
   });
 }

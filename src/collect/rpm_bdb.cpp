@@ -33,7 +33,8 @@ std::string read_overflow(Database& db, std::uint32_t first, std::uint32_t lengt
   std::string value;
   if (length > max_value) return value;
   std::uint32_t number = first;
-  for (std::uint32_t steps = 0; number != 0 && value.size() < length && db.budget > 0 && steps <= length / db.page_size + 2; ++steps) {
+  for (std::uint32_t steps = 0; number != 0 && value.size() < length && db.budget > 0 && steps <= length / db.page_size + 2;
+       ++steps) {
     const auto bytes = db.page(number);
     if (!bytes) break;
     const ByteView view{*bytes, db.big_endian};
@@ -74,7 +75,8 @@ tl::expected<Database, std::string> open_database(FileReader& file) {
   const ByteView view{*meta, db.big_endian};
   db.page_size = view.u32(20);
   db.last_page = view.u32(32);
-  const bool possible = db.page_size >= 512 && db.page_size <= 65536 && (db.page_size & (db.page_size - 1)) == 0 && view.u8(24) == 0;
+  const bool possible =
+      db.page_size >= 512 && db.page_size <= 65536 && (db.page_size & (db.page_size - 1)) == 0 && view.u8(24) == 0;
   if (!possible) return failure("Berkeley DB with an impossible page size, or encrypted");
   return db;
 }

@@ -21,14 +21,23 @@ std::optional<RpmPackage> parse_rpm_header(std::string_view blob) {
     const std::uint64_t entry = 8 + std::uint64_t{i} * 16;
     const std::uint64_t at = data + bytes.u32(entry + 8);
     switch (bytes.u32(entry)) {
-      case Tag::Name: package.name = bytes.c_string(at); break;
-      case Tag::Version: package.version = bytes.c_string(at); break;
-      case Tag::Release: package.release = bytes.c_string(at); break;
-      case Tag::Architecture: package.architecture = bytes.c_string(at); break;
+      case Tag::Name:
+        package.name = bytes.c_string(at);
+        break;
+      case Tag::Version:
+        package.version = bytes.c_string(at);
+        break;
+      case Tag::Release:
+        package.release = bytes.c_string(at);
+        break;
+      case Tag::Architecture:
+        package.architecture = bytes.c_string(at);
+        break;
       case Tag::Epoch:
         if (bytes.has(at, 4)) package.epoch = bytes.u32(at);
         break;
-      default: break;
+      default:
+        break;
     }
   }
   if (package.name.empty() || package.version.empty()) return std::nullopt;

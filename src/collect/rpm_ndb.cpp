@@ -44,7 +44,8 @@ tl::expected<void, std::string> read_rpm_ndb(FileReader& file, const RpmFound& f
     if (!slots) break;
     const ByteView view{*slots};
     for (std::uint64_t at = i == 0 ? header_size : 0; budget > 0 && view.has(at, slot_size); at += slot_size) {
-      if (view.u32(at) == slot_magic && view.u32(at + 8) != 0) read_blob(file, std::uint64_t{view.u32(at + 8)} * block, budget, found);
+      if (view.u32(at) == slot_magic && view.u32(at + 8) != 0)
+        read_blob(file, std::uint64_t{view.u32(at + 8)} * block, budget, found);
     }
   }
   return {};

@@ -19,14 +19,16 @@ struct ReaderFile {
 int close_file(sqlite3_file*) { return SQLITE_OK; }
 
 int read_bytes(sqlite3_file* file, void* buffer, int amount, sqlite3_int64 offset) {
-  const auto bytes = reinterpret_cast<ReaderFile*>(file)->reader->read_at(static_cast<std::uint64_t>(offset), static_cast<std::size_t>(amount));
+  const auto bytes =
+      reinterpret_cast<ReaderFile*>(file)->reader->read_at(static_cast<std::uint64_t>(offset), static_cast<std::size_t>(amount));
   if (!bytes) return SQLITE_IOERR_READ;
   std::memset(buffer, 0, static_cast<std::size_t>(amount));
   std::memcpy(buffer, bytes->data(), bytes->size());
   // Bytes 18 and 19 say "write-ahead log": without the log's shared memory SQLite would refuse. The main file is whole without it
   // (rpm checkpoints when it closes), so it is read as a plain database.
   for (const sqlite3_int64 at : {18, 19}) {
-    if (offset <= at && at < offset + amount && static_cast<char*>(buffer)[at - offset] == 2) static_cast<char*>(buffer)[at - offset] = 1;
+    if (offset <= at && at < offset + amount && static_cast<char*>(buffer)[at - offset] == 2)
+      static_cast<char*>(buffer)[at - offset] = 1;
   }
   return bytes->size() < static_cast<std::size_t>(amount) ? SQLITE_IOERR_SHORT_READ : SQLITE_OK;
 }
@@ -45,8 +47,10 @@ int no_control(sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; }
 int sector_size(sqlite3_file*) { return 4096; }
 int characteristics(sqlite3_file*) { return SQLITE_IOCAP_IMMUTABLE; }
 
-const sqlite3_io_methods methods = {1, close_file, read_bytes, refuse_write, refuse_truncate, no_sync, file_size, no_lock, no_lock, no_reserved_lock,
-                                    no_control, sector_size, characteristics, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
+const sqlite3_io_methods methods = {1,          close_file,  read_bytes,      refuse_write, refuse_truncate,
+                                    no_sync,    file_size,   no_lock,         no_lock,      no_reserved_lock,
+                                    no_control, sector_size, characteristics, nullptr,      nullptr,
+                                    nullptr,    nullptr,     nullptr,         nullptr};
 
 int open_file(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* out_flags) {
   auto* opened = reinterpret_cast<ReaderFile*>(file);
@@ -82,7 +86,8 @@ sqlite3_vfs make_vfs(FileReader& reader) {
   return vfs;
 }
 
-/// A hostile database may send a query round in circles. A real one of 5000 packages takes under 200,000 of SQLite's instructions.
+/// A hostile database may send a query round in circles. A real one of 5000 packages takes under 200,000 of SQLite's
+/// instructions.
 constexpr int max_blob = 64 << 20;
 int too_many_steps(void* steps) { return ++*static_cast<int*>(steps) > 500 ? 1 : 0; }
 
@@ -101,7 +106,8 @@ void read_blob(sqlite3_stmt* blob, sqlite3_int64 number, const RpmFound& found) 
   const auto* bytes = static_cast<const char*>(sqlite3_column_blob(blob, 0));
   const int size = sqlite3_column_bytes(blob, 0);
   if (bytes == nullptr || size <= 0) return;
-  if (const auto package = parse_rpm_header({bytes, static_cast<std::size_t>(size)}); package && relevant_package(package->name)) found(*package);
+  if (const auto package = parse_rpm_header({bytes, static_cast<std::size_t>(size)}); package && relevant_package(package->name))
+    found(*package);
 }
 
 tl::expected<void, std::string> read_packages(sqlite3* db, const RpmFound& found) {
@@ -133,7 +139,8 @@ tl::expected<void, std::string> read_rpm_sqlite(FileReader& file, const RpmFound
     sqlite3_limit(raw, SQLITE_LIMIT_LENGTH, max_blob);
     sqlite3_progress_handler(raw, 10000, too_many_steps, &steps);
   }
-  tl::expected<void, std::string> result = rc == SQLITE_OK ? read_packages(raw, found) : failure("the rpm database cannot be opened");
+  tl::expected<void, std::string> result =
+      rc == SQLITE_OK ? read_packages(raw, found) : failure("the rpm database cannot be opened");
   sqlite3_close(raw);
   sqlite3_vfs_unregister(&vfs);
   return result;

@@ -1,4 +1,5 @@
-// NVIDIA's runfile installer: its log says what it installed; its own record (/var/lib/nvidia/log) and uninstaller say that it is still there.
+// NVIDIA's runfile installer: its log says what it installed; its own record (/var/lib/nvidia/log) and uninstaller say that it is
+// still there.
 #include "collect/lines.h"
 #include "collect/packages_parts.h"
 
@@ -23,7 +24,8 @@ Fact<std::string> last_installation(std::string_view text) {
   auto installed = Fact<std::string>::absent(origin_of(log_path));
   for_each_line(text, [&](std::string_view line, std::uint32_t number) {
     if (line.find("is now complete") == std::string_view::npos) return true;
-    if (std::string version = version_in_parentheses(line); !version.empty()) installed = Fact<std::string>::known(std::move(version), origin_of(log_path, line, number));
+    if (std::string version = version_in_parentheses(line); !version.empty())
+      installed = Fact<std::string>::known(std::move(version), origin_of(log_path, line, number));
     return true;
   });
   return installed;

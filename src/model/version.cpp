@@ -150,7 +150,8 @@ std::optional<ComputeCapability> ComputeCapability::parse(std::string_view text)
   }
   ComputeCapability capability;
   if (text.find('.') != std::string_view::npos) {
-    if (!take_number(text, capability.major) || !take(text, '.') || !take_number(text, capability.minor) || !text.empty()) return std::nullopt;
+    if (!take_number(text, capability.major) || !take(text, '.') || !take_number(text, capability.minor) || !text.empty())
+      return std::nullopt;
     return capability;
   }
   std::uint32_t number = 0;

@@ -66,7 +66,9 @@ Met cuda_met(const RuleContext& context, const Term& term) {
 
 /// The driver's brand of a GPU is not in our tables; only that a GeForce is neither Tesla nor Quadro is sure.
 Met brand_met(const RuleContext& context, const Term& term) {
-  const bool geforce = !context.gpus.empty() && std::ranges::all_of(context.gpus, [](const MachineGpu& gpu) { return gpu.identity.name.find("GeForce") != std::string::npos; });
+  const bool geforce = !context.gpus.empty() && std::ranges::all_of(context.gpus, [](const MachineGpu& gpu) {
+    return gpu.identity.name.find("GeForce") != std::string::npos;
+  });
   const bool other = term.value == "tesla" || term.value == "quadro" || term.value == "quadrortx" || term.value == "grid";
   return geforce && other && term.comparison == "=" ? Met::No : Met::Unknown;
 }
@@ -78,7 +80,8 @@ Met term_met(const RuleContext& context, std::string_view text) {
   if (term->key == "brand") return brand_met(context, *term);
   const auto want = numbers(term->value);
   const DriverVersion& driver = *context.loaded_driver;
-  return term->key == "driver" && want ? compare({driver.branch, driver.minor, driver.patch}, term->comparison, *want) : Met::Unknown;
+  return term->key == "driver" && want ? compare({driver.branch, driver.minor, driver.patch}, term->comparison, *want)
+                                       : Met::Unknown;
 }
 
 template <class Part>

@@ -1,5 +1,5 @@
-// Package databases: those in the fuzz corpora were made by the real tools (Berkeley DB's loader, rpm's header) or by the format's
-// description (ndb); where rpm itself is installed it makes another one now.
+// Package databases: those in the fuzz corpora were made by the real tools (Berkeley DB's loader, rpm's header) or by the
+// format's description (ndb); where rpm itself is installed it makes another one now.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,9 @@ TEST(Packages, DpkgStatus) {
   RecordedTree tree;
   tree.add_file("/var/lib/dpkg/status", corpus("dpkg_status/status"));
   const Machine machine = collect_from(std::move(tree));
-  EXPECT_EQ(list(*machine.packages.installed.get()), "nvidia-dkms-550 550.120-0ubuntu0.22.04.1 half-configured\nlibnvidia-compute-550 550.120-0ubuntu0.22.04.1 installed held\n");
+  EXPECT_EQ(list(*machine.packages.installed.get()),
+            "nvidia-dkms-550 550.120-0ubuntu0.22.04.1 half-configured\nlibnvidia-compute-550 550.120-0ubuntu0.22.04.1 installed "
+            "held\n");
   ASSERT_EQ(machine.packages.problems.size(), 1U);
   EXPECT_EQ(machine.packages.problems[0].line, 6U);
   EXPECT_TRUE(machine.packages.manager.is("dpkg"));
@@ -47,22 +49,40 @@ TEST(Packages, DpkgStatus) {
 TEST(Packages, RpmBerkeleyDbAndNdb) {
   for (const char* file : {"rpm_bdb/packages", "rpm_ndb/packages"}) {
     RecordedTree tree;
-    tree.add_file(std::string(file).starts_with("rpm_bdb") ? "/var/lib/rpm/Packages" : "/usr/lib/sysimage/rpm/Packages.db", corpus(file));
+    tree.add_file(std::string(file).starts_with("rpm_bdb") ? "/var/lib/rpm/Packages" : "/usr/lib/sysimage/rpm/Packages.db",
+                  corpus(file));
     const Machine machine = collect_from(std::move(tree));
     ASSERT_TRUE(machine.packages.installed.is_known()) << file << machine.packages.installed.why();
     auto packages = *machine.packages.installed.get();
     std::ranges::sort(packages, {}, &Package::name);
-    EXPECT_EQ(list(packages), "nvidia-driver-cuda-libs 3:550.127.05-1.el9 installed\nnvidia-fabricmanager 0:550.127.05-1 installed\n") << file;
+    EXPECT_EQ(list(packages),
+              "nvidia-driver-cuda-libs 3:550.127.05-1.el9 installed\nnvidia-fabricmanager 0:550.127.05-1 installed\n")
+        << file;
   }
 }
 
 TEST(Packages, RpmDatabaseMadeByRpm) {
-  if (std::system("command -v rpm >/dev/null 2>&1 && command -v rpmbuild >/dev/null 2>&1") != 0) GTEST_SKIP() << "no rpm and rpmbuild on this machine";
+  if (std::system("command -v rpm >/dev/null 2>&1 && command -v rpmbuild >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "no rpm and rpmbuild on this machine";
   const std::string script =
-      "set -e; d=$(mktemp -d); trap 'rm -rf $d' EXIT; cd $d; printf 'Name: nvidia-driver-cuda-libs\\nEpoch: 3\\nVersion: 550.127.05\\nRelease: 1.el9\\nSummary: t\\nLicense: t\\nBuildArch: noarch\\n%%description\\nt\\n%%files\\n' >a.spec;"
-      "rpmbuild -bb --define \"_topdir $d\" a.spec >/dev/null 2>&1; mkdir db; rpm --dbpath $d/db --define '_db_backend sqlite' --initdb 2>/dev/null;"
-      "rpm --dbpath $d/db --define '_db_backend sqlite' -i --justdb --nodeps --force RPMS/*/*.rpm 2>/dev/null; cat db/rpmdb.sqlite";
-  FILE* pipe = popen(("bash -c \"" + [&] { std::string s; for (char c : script) { if (c == '$' || c == '"') s += '\\'; s += c; } return s; }() + "\"").c_str(), "r");
+      "set -e; d=$(mktemp -d); trap 'rm -rf $d' EXIT; cd $d; printf 'Name: nvidia-driver-cuda-libs\\nEpoch: 3\\nVersion: "
+      "550.127.05\\nRelease: 1.el9\\nSummary: t\\nLicense: t\\nBuildArch: noarch\\n%%description\\nt\\n%%files\\n' >a.spec;"
+      "rpmbuild -bb --define \"_topdir $d\" a.spec >/dev/null 2>&1; mkdir db; rpm --dbpath $d/db --define '_db_backend sqlite' "
+      "--initdb 2>/dev/null;"
+      "rpm --dbpath $d/db --define '_db_backend sqlite' -i --justdb --nodeps --force RPMS/*/*.rpm 2>/dev/null; cat "
+      "db/rpmdb.sqlite";
+  FILE* pipe = popen(("bash -c \"" +
+                      [&] {
+                        std::string s;
+                        for (char c : script) {
+                          if (c == '$' || c == '"') s += '\\';
+                          s += c;
+                        }
+                        return s;
+                      }() +
+                      "\"")
+                         .c_str(),
+                     "r");
   ASSERT_NE(pipe, nullptr);
   std::string bytes;
   char buffer[65536];
@@ -78,7 +98,8 @@ TEST(Packages, RpmDatabaseMadeByRpm) {
 
 TEST(Packages, BrokenDatabasesAreNotSeen) {
   for (const char* path : {"/var/lib/rpm/rpmdb.sqlite", "/var/lib/rpm/Packages", "/var/lib/rpm/Packages.db"}) {
-    for (const std::string content : {std::string("garbage"), std::string(), std::string("SQLite format 3\0", 16) + std::string(4000, '\xff')}) {
+    for (const std::string content :
+         {std::string("garbage"), std::string(), std::string("SQLite format 3\0", 16) + std::string(4000, '\xff')}) {
       RecordedTree tree;
       tree.add_file(path, content);
       const Machine machine = collect_from(std::move(tree));
@@ -121,8 +142,9 @@ TEST(PackageHistory, EachManager) {
 }
 
 TEST(RunfileInstaller, ItsLogSaysWhatIsInstalled) {
-  const std::string log = "nvidia-installer log file '/var/log/nvidia-installer.log'\n-> Installing NVIDIA driver version 535.183.01.\n"
-                          "-> Installation of the NVIDIA Accelerated Graphics Driver for Linux-x86_64 (version: 535.183.01) is now complete.\n";
+  const std::string log =
+      "nvidia-installer log file '/var/log/nvidia-installer.log'\n-> Installing NVIDIA driver version 535.183.01.\n"
+      "-> Installation of the NVIDIA Accelerated Graphics Driver for Linux-x86_64 (version: 535.183.01) is now complete.\n";
   RecordedTree tree;
   tree.add_file("/var/log/nvidia-installer.log", log);
   EXPECT_TRUE(collect_from(tree).packages.runfile_driver.is("535.183.01"));
@@ -131,7 +153,8 @@ TEST(RunfileInstaller, ItsLogSaysWhatIsInstalled) {
   EXPECT_TRUE(collect_from(tree).packages.runfile_driver.is_absent());
   tree.add_file("/usr/bin/nvidia-uninstall", "x");
   EXPECT_TRUE(collect_from(tree).packages.runfile_driver.is("535.183.01"));
-  tree.add_file("/var/log/nvidia-installer.log", "ERROR: Unable to build the NVIDIA kernel module.\nERROR: Installation has failed.\n");
+  tree.add_file("/var/log/nvidia-installer.log",
+                "ERROR: Unable to build the NVIDIA kernel module.\nERROR: Installation has failed.\n");
   EXPECT_TRUE(collect_from(tree).packages.runfile_driver.is_absent());
   EXPECT_TRUE(collect_from({}).packages.runfile_driver.is_absent());
 }

@@ -15,11 +15,15 @@ TEST(DriverVersion, ComparesByNumberAndKeepsItsText) {
   EXPECT_LT(*DriverVersion::parse("535.54.03"), *DriverVersion::parse("535.129.03"));
   EXPECT_EQ(*DriverVersion::parse("550.120"), *DriverVersion::parse("550.120.00"));
   EXPECT_EQ(DriverVersion::parse("535.54.03")->text, "535.54.03");
-  for (const char* bad : {"", "535", "535.", "535.54.", "535.54.03.1", "535.54-1", "v535.54", "-1.2", " 535.54", "99999999999.1"}) EXPECT_FALSE(DriverVersion::parse(bad)) << bad;
+  for (const char* bad : {"", "535", "535.", "535.54.", "535.54.03.1", "535.54-1", "v535.54", "-1.2", " 535.54", "99999999999.1"})
+    EXPECT_FALSE(DriverVersion::parse(bad)) << bad;
 }
 
 TEST(DriverVersion, IsTakenOutOfPackageVersions) {
-  const auto in = [](const char* text) { auto v = driver_version_in_package_version(text); return v ? v->text : std::string(); };
+  const auto in = [](const char* text) {
+    auto v = driver_version_in_package_version(text);
+    return v ? v->text : std::string();
+  };
   EXPECT_EQ(in("550.120-0ubuntu0.22.04.1"), "550.120");
   EXPECT_EQ(in("3:550.127.05-1.el9"), "550.127.05");
   EXPECT_EQ(in("570.144_k6.4.0_150600.21-150600.3.50"), "570.144");
@@ -39,7 +43,8 @@ TEST(CudaVersion, Reads) {
 }
 
 TEST(ComputeCapability, Reads) {
-  for (const char* text : {"8.9", "89", "sm_89", "compute_89"}) EXPECT_EQ(*ComputeCapability::parse(text), (ComputeCapability{8, 9})) << text;
+  for (const char* text : {"8.9", "89", "sm_89", "compute_89"})
+    EXPECT_EQ(*ComputeCapability::parse(text), (ComputeCapability{8, 9})) << text;
   EXPECT_EQ(*ComputeCapability::parse("120"), (ComputeCapability{12, 0}));
   for (const char* text : {"", "8", "sm_", "8.", "8.9a", "1000"}) EXPECT_FALSE(ComputeCapability::parse(text)) << text;
 }
@@ -73,7 +78,9 @@ TEST(PackageVersions, DpkgAgrees) {
   const auto versions = random_versions(240, "0123456789aZ.+~.0~");
   std::string script;
   for (std::size_t i = 0; i + 1 < versions.size(); i += 2) {
-    script += "if dpkg --compare-versions '" + versions[i] + "' lt '" + versions[i + 1] + "'; then echo -1; elif dpkg --compare-versions '" + versions[i] + "' gt '" + versions[i + 1] + "'; then echo 1; else echo 0; fi\n";
+    script += "if dpkg --compare-versions '" + versions[i] + "' lt '" + versions[i + 1] +
+              "'; then echo -1; elif dpkg --compare-versions '" + versions[i] + "' gt '" + versions[i + 1] +
+              "'; then echo 1; else echo 0; fi\n";
   }
   FILE* pipe = popen(("sh -c \"" + script + "\" 2>/dev/null").c_str(), "r");
   ASSERT_NE(pipe, nullptr);
@@ -89,7 +96,8 @@ TEST(PackageVersions, RpmAgrees) {
   if (!has_tool("rpm")) GTEST_SKIP() << "no rpm on this machine";
   const auto versions = random_versions(400, "0123456789aZ._~^.0");
   std::string lua;
-  for (std::size_t i = 0; i + 1 < versions.size(); i += 2) lua += "print(rpm.vercmp([[" + versions[i] + "]],[[" + versions[i + 1] + "]])..[[ ]])";
+  for (std::size_t i = 0; i + 1 < versions.size(); i += 2)
+    lua += "print(rpm.vercmp([[" + versions[i] + "]],[[" + versions[i + 1] + "]])..[[ ]])";
   FILE* pipe = popen(("rpm --eval '%{lua:" + lua + "}' 2>/dev/null").c_str(), "r");
   ASSERT_NE(pipe, nullptr);
   for (std::size_t i = 0; i + 1 < versions.size(); i += 2) {
