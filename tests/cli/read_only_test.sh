@@ -28,7 +28,7 @@ trace check --root "$work/root"
 grep -q execve.*journalctl "$work/trace" && fail "a root is answered by the host's journal"
 # Paths of the root are opened relative to its folder; what is opened from the working directory or "/" after that is the host's
 # (before it, the loader of a dynamic build reads its libraries).
-sed -n "\|\"$work/root\"|,\$p" "$work/trace" | grep -E 'open(at)?2?\((AT_FDCWD, )?"/(proc|sys|var|etc|usr|lib|dev)/' | grep -vE '/proc/self/(maps|status|fd|exe)|/sys/devices/system/cpu' | head -3 >"$work/leak"
+sed -n "\|open.*\"$work/root\"|,\$p" "$work/trace" | grep -E 'open(at)?2?\((AT_FDCWD, )?"/(proc|sys|var|etc|usr|lib|dev)/' | grep -vE '/proc/self/(maps|status|fd|exe)|/sys/devices/system/cpu' | head -3 >"$work/leak"
 [ -s "$work/leak" ] && fail "with --root the host itself is read: $(cat "$work/leak")"
 trace kb driver 535.129.03
 trace rule
