@@ -25,6 +25,7 @@ constexpr Sentence sentences[] = {
     {Message::Chain, "Chain", "链路"},
     {Message::RootCause, "Root cause", "根本原因"},
     {Message::NotAskedFor, "not asked for", "不在本次检查范围内"},
+    {Message::BehindTheBreak, "not reached: the break is before it", "未到达：断点在它之前"},
     {Message::NothingKnown, "not enough was seen", "看到的信息不足"},
     {Message::RebootNeeded, "A reboot is needed for this to take effect.", "需要重启后才能生效。"},
     {Message::NoRebootNeeded, "No reboot is needed.", "无需重启。"},

@@ -14,7 +14,7 @@ enum class Message : std::uint8_t {
   // headings
   Evidence, Repair, Consequences, OtherFindings, NotSeen, Facts, Source, Decides, AppliesOn, Explains, Variants, Chain, RootCause,
   // the chain
-  NotAskedFor, NothingKnown,
+  NotAskedFor, BehindTheBreak, NothingKnown,
   // repair
   RebootNeeded, NoRebootNeeded, CannotBeUndone, NoRepairKnown, PackagesUnknown, BackUpFirst,
   // verdicts

@@ -16,9 +16,13 @@ const RuleText* text_of_variant(const RuleRecord& record, std::string_view varia
   return main_text;
 }
 
-std::map<std::string, std::string> printable_values(const std::map<std::string, std::string>& values) {
+/// Values made safe to print; in Chinese a value NAME_zh stands for NAME where a rule gives both.
+std::map<std::string, std::string> printable_values(const std::map<std::string, std::string>& values, bool chinese) {
   std::map<std::string, std::string> out;
-  for (const auto& [name, value] : values) out.emplace(name, printable(value));
+  for (const auto& [name, value] : values) {
+    const auto translated = chinese ? values.find(name + "_zh") : values.end();
+    out.emplace(name, printable(translated == values.end() ? value : translated->second));
+  }
   return out;
 }
 
@@ -32,8 +36,8 @@ FindingText finding_text(const Finding& finding, Language language) {
   const RuleRecord* record = find_rule_record(finding.kind);
   const RuleText* text = record == nullptr ? nullptr : text_of_variant(*record, finding.variant);
   if (text == nullptr) return {printable(finding.kind), ""};
-  const auto values = printable_values(finding.parameters);
   const bool chinese = language == Language::Chinese;
+  const auto values = printable_values(finding.parameters, chinese);
   return {fill_placeholders(chinese ? text->title_zh : text->title_en, values),
           fill_placeholders(chinese ? text->explanation_zh : text->explanation_en, values)};
 }
@@ -65,7 +69,11 @@ std::string link_text(const ChainLink& link, const Diagnosis& diagnosis, Languag
     if (shown != nullptr) return finding_text(*shown, language).title;
   }
   if (!link.detail.empty()) return printable(link.detail);
-  if (link.state == LinkState::Unknown) return std::string(message(Message::NothingKnown, language));
+  if (link.state == LinkState::Unknown) {
+    const bool behind_a_break = std::any_of(diagnosis.chain.begin(), diagnosis.chain.end(),
+                                            [&](const ChainLink& l) { return l.layer < link.layer && l.state == LinkState::Broken; });
+    return std::string(message(behind_a_break ? Message::BehindTheBreak : Message::NothingKnown, language));
+  }
   if (link.state == LinkState::NotNeeded) return std::string(message(Message::NotAskedFor, language));
   return {};
 }

@@ -52,7 +52,8 @@ std::string key_file(const RuleContext& context) {
 
 bool kills(const ModprobeDirective& directive) {
   if (!directive.effective) return false;
-  if (directive.kind == "blacklist") return true;
+  // dracut's blacklists end with the initramfs.
+  if (directive.kind == "blacklist") return directive.value != "rd.driver.blacklist" && directive.value != "rdblacklist";
   if (directive.kind == "alias") return directive.value == "off";
   if (directive.kind != "install") return false;
   const auto command = directive.value.substr(0, directive.value.find_first_of(" ;\t"));

@@ -18,7 +18,7 @@ const DriverLibrary* matching_loser(const RuleContext& context, const DriverLibr
   return nullptr;
 }
 
-enum class Story { Unknown, PendingReboot, Initramfs, HalfUpgraded, StaleCopy, AnotherBuild };
+enum class Story { TwoInstallations, Unknown, PendingReboot, Initramfs, HalfUpgraded, StaleCopy, AnotherBuild };
 
 bool other_module_file_matches(const RuleContext& context, const DriverVersion& version) {
   const auto* files = context.machine.kernel_driver.module_files.get();
@@ -97,6 +97,8 @@ std::string variant_of(Story story) {
       return "stale-copy";
     case Story::AnotherBuild:
       return "another-build";
+    case Story::TwoInstallations:
+      return "two-installers";
     case Story::Unknown:
       break;
   }
@@ -123,6 +125,8 @@ std::vector<Action> repair_of(const RuleContext& context, Story story, const Dri
               make_action("run-ldconfig")};
     case Story::AnotherBuild:
       return {make_action("reinstall-driver"), make_action("rebuild-initramfs"), reboot};
+    case Story::TwoInstallations:
+      return {make_action("reinstall-driver"), reboot};
     case Story::Unknown:
       break;
   }
@@ -178,6 +182,8 @@ Judged driver_library_version_mismatch(const RuleContext& context) {
   Story story = Story::Unknown;
   if (library) {
     story = context.in(World::Container) ? Story::PendingReboot : story_of(context, *library);
+    // Two branches or two installers side by side have a rule of their own; here only its effect is told.
+    if (driver_installed_twice(context) || driver_package_branches_mixed(context)) story = Story::TwoInstallations;
     finding.parameters = {
         {"loaded", context.loaded_driver->text}, {"library", version_of(library)->text}, {"path", library->path}};
     add(finding.evidence, quote_loaded(context));
