@@ -1,5 +1,5 @@
 # The data compiler turns data/ (tables, rule records, action records) into C++ and refuses incomplete data.
-option(GPUVET_CHECK_RULES "build fails when a rule lacks a scenario where it fires or a near miss" OFF)
+option(GPUVET_CHECK_RULES "build fails when a rule lacks a scenario where it fires or a near miss" ON)
 
 find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
 add_library(gpuvet_compile_data STATIC
