@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "../support/module_signature.h"
+
 namespace gpuvet::test {
 namespace {
 
@@ -212,14 +214,7 @@ std::string build_kernel_module(const std::vector<std::pair<std::string, std::st
 }
 
 std::string append_module_signature(std::string module, std::string_view signer) {
-  // Not a verifiable PKCS#7: a DER SEQUENCE that holds the signer's common name, which is all that a reader may show.
-  const std::string name = std::string("\x30", 1) + static_cast<char>(signer.size() + 9) + std::string("\x06\x03\x55\x04\x03\x0c", 6) +
-                           static_cast<char>(signer.size()) + std::string(signer);
-  module += name;
-  Bytes trailer;
-  trailer.data = std::string("\x00\x00\x02\x00\x00\x00\x00\x00", 8);  // algo, hash, id_type PKCS#7, lengths 0, padding
-  for (int shift = 24; shift >= 0; shift -= 8) trailer.data.push_back(static_cast<char>(name.size() >> shift));
-  return module + trailer.data + "~Module signature appended~\n";
+  return module + signature_trailer(pkcs7(std::string(signer)));
 }
 
 std::string compress_for_name(std::string bytes, std::string_view file_name) {

@@ -21,7 +21,7 @@ std::string build_shared_library(const SharedLibrarySpec& spec);
 
 /// An ELF relocatable with a .modinfo section of "key=value" strings.
 std::string build_kernel_module(const std::vector<std::pair<std::string, std::string>>& modinfo);
-/// Appends a signature trailer as the kernel build does: a PKCS#7-like blob and "~Module signature appended~".
+/// Appends a signature trailer as the kernel build does: PKCS#7 that names the signer, then "~Module signature appended~".
 std::string append_module_signature(std::string module, std::string_view signer);
 /// By suffix of the file name: .xz, .zst, .gz, else unchanged.
 std::string compress_for_name(std::string bytes, std::string_view file_name);

@@ -12,6 +12,8 @@
 #include "elf/modinfo.h"
 #include "elf/module_file.h"
 
+#include "../../support/module_signature.h"
+
 namespace gpuvet {
 namespace {
 
@@ -81,29 +83,10 @@ std::string module(std::size_t code = 100, const std::string& before = "", std::
   return out;
 }
 
-std::string der(char tag, const std::string& content) {
-  std::string out(1, tag);
-  if (content.size() < 128) return out + static_cast<char>(content.size()) + content;
-  out += '\x82';
-  out += static_cast<char>(content.size() >> 8);
-  return out + static_cast<char>(content.size()) + content;
-}
-
-/// PKCS#7 SignedData with one SignerInfo, as sign-file makes it.
-std::string pkcs7(const std::string& common_name) {
-  const auto attribute = [](const std::string& oid, const std::string& text) { return der(0x31, der(0x30, der(6, oid) + der(12, text))); };
-  const auto name = der(0x30, attribute("\x55\x04\x0a", "Some organisation") + attribute("\x55\x04\x03", common_name));
-  const auto signer = der(0x30, der(2, "\1") + der(0x30, name + der(2, "\x12\x34")) + der(0x30, der(6, "\x60")) + der(4, std::string(256, 'x')));
-  const auto data = der(0x30, der(2, "\1") + der(0x31, "") + der(0x30, der(6, "\x2a\x86")) + der(0x31, signer));
-  return der(0x30, der(6, "\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02") + der('\xa0', data));
-}
+using test::pkcs7;
 
 std::string trailer(const std::string& signature, int type = 2, int signer = 0, int key = 0) {
-  std::string out = signature;
-  for (const int byte : {0, 4, type, signer, key, 0, 0, 0}) out.push_back(static_cast<char>(byte));
-  const auto length = signature.size() - static_cast<std::size_t>(signer + key);
-  for (int i = 3; i >= 0; --i) out.push_back(static_cast<char>(length >> 8 * i));
-  return out + "~Module signature appended~\n";
+  return test::signature_trailer(signature, type, signer, key);
 }
 
 tl::expected<ModuleFileContent, std::string> read(const std::string& bytes, const ModuleFileLimits& limits = {}) {
