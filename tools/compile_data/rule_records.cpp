@@ -177,8 +177,6 @@ void check_scenarios(const std::string& data_dir, const std::string& scenario_di
   std::vector<std::string> slugs;
   for (const std::string& path : files_in(data_dir + "/rules", ".toml")) {
     slugs.push_back(std::filesystem::path(path).stem().string());
-    // driver-healthy fires in every scenario of healthy/ and in none of the others.
-    if (slugs.back() == "driver-healthy") continue;
     const std::string folder = scenario_dir + "/" + slugs.back();
     if (!has_scenario(folder, "fires-")) problems.add(path, 1, "no scenario " + folder + "/fires-*.scenario");
     if (!has_scenario(folder, "near-miss-")) problems.add(path, 1, "no scenario " + folder + "/near-miss-*.scenario");
