@@ -3,13 +3,14 @@
 # them there, for the tests against genuine files. Uses a private apt configuration: nothing is installed, the system's apt state stays
 # as it is. Works as any user. Without network it says so and ends with 0: the tests are then skipped.
 set -u
-cache=${GPUVET_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpuvet}
+home=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}
+cache=${GPUVET_CACHE:-$home/gpuvet}
 packages=(libcuda1 libnvidia-ml1 libnvidia-ptxjitcompiler1 libnvidia-tesla-cuda1 libnvidia-tesla-ml1 libnvidia-tesla-470-cuda1
-          libnvidia-tesla-470-ml1 nvidia-cuda-dev kmod libkmod2)
+          libnvidia-tesla-470-ml1 nvidia-cuda-dev kmod libkmod2 linux-image)
 skip() { echo "fetch_vendor_packages: $1; tests against genuine files will be skipped"; exit 0; }
 command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || skip "no apt here"
 apt=$cache/apt
-mkdir -p "$apt"/{parts,lists/partial,archives/partial,debs} "$cache/unpacked" || skip "cannot write to $cache"
+mkdir -p "$apt"/{parts,lists/partial,archives/partial,debs} "$cache/unpacked" 2>/dev/null || skip "cannot write to $cache"
 
 # The machine's own Debian sources, with contrib and non-free beside main.
 {
@@ -32,14 +33,23 @@ unpack() {  # name file
   rm -rf "$part" && mkdir -p "$part" && dpkg-deb -x "$2" "$part" && rm -rf "$cache/unpacked/$1" && mv "$part" "$cache/unpacked/$1"
 }
 
+# linux-image stands for the newest kernel for virtual machines: genuine signed modules, but only a third of the full kernel's size.
+package_of() {
+  [ "$1" = linux-image ] || { echo "$1"; return; }
+  apt-cache "${options[@]}" depends "linux-image-cloud-$(dpkg --print-architecture)" 2>/dev/null |
+    sed -n 's/.*Depends: \(linux-image-[0-9][^ ]*\).*/\1/p' | head -n 1
+}
+
 updated=
 for name in "${packages[@]}"; do
   [ -d "$cache/unpacked/$name" ] && continue
   if [ -z "$updated" ]; then
-    apt-get "${options[@]}" update >/dev/null 2>"$apt/error" || skip "apt-get update failed ($(tail -n 1 "$apt/error"))"
+    apt-get "${options[@]}" -o APT::Update::Error-Mode=any update >/dev/null 2>"$apt/error" || skip "apt-get update failed ($(tail -n 1 "$apt/error"))"
     updated=yes
   fi
-  (cd "$apt/debs" && apt-get "${options[@]}" download "$name" >/dev/null 2>"$apt/error") || { echo "fetch_vendor_packages: no $name"; continue; }
-  file=$(ls -t "$apt/debs/${name}"_*.deb 2>/dev/null | head -n 1)
+  package=$(package_of "$name")
+  (cd "$apt/debs" && apt-get "${options[@]}" download "${package:-$name}" >/dev/null 2>"$apt/error") ||
+    { echo "fetch_vendor_packages: no $name"; continue; }
+  file=$(ls -t "$apt/debs/${package}"_*.deb 2>/dev/null | head -n 1)
   [ -n "$file" ] && unpack "$name" "$file" && echo "$name: $(basename "$file")"
 done
