@@ -177,7 +177,7 @@ std::string glibc_version_in(std::string_view libc) {
   // "GNU C Library (Ubuntu GLIBC 2.35-0ubuntu3.8) stable release version 2.35." (csu/version.c)
   constexpr std::string_view mark = "GNU C Library (";
   // memmem is many times faster than string_view::find over these megabytes.
-  const void* banner = ::memmem(libc.data(), libc.size(), mark.data(), mark.size());
+  const void* banner = libc.empty() ? nullptr : ::memmem(libc.data(), libc.size(), mark.data(), mark.size());
   if (banner != nullptr) {
     const std::string_view text = libc.substr(static_cast<std::size_t>(static_cast<const char*>(banner) - libc.data()), 200);
     const std::size_t release = text.find("release version ");
