@@ -172,20 +172,6 @@ LogKind kernel_kind(std::string_view text) {
   return driver_kind(text);
 }
 
-/// Words that any program of CUDA (python, ollama, a service) writes when the driver answers error 999, "unknown". A bare 999 is
-/// somebody's own number, so it counts only beside CUDA or with its name.
-bool tells_cuda_unknown(std::string_view text) {
-  if (has_any(text, {"CUDA_ERROR_UNKNOWN", "cudaErrorUnknown", "CUDA unknown error", "999: unknown error"})) return true;
-  if (!has_any(text, {"CUDA", "cuda", "cuInit", "Cuda"})) return false;
-  for (std::string_view number : {"error 999", "error: 999", "error code 999", "Error 999"}) {
-    const std::size_t at = text.find(number);
-    if (at == std::string_view::npos) continue;
-    const std::size_t end = at + number.size();
-    if (end == text.size() || text[end] < '0' || text[end] > '9') return true;
-  }
-  return false;
-}
-
 /// Programs whose lines say something about the driver; others that merely name it (a shell, cron, sudo) do not.
 LogKind program_kind(std::string_view tag, std::string_view text) {
   if (tag == "audit" || tag == "audispd" || tag == "auditd") {
@@ -195,8 +181,6 @@ LogKind program_kind(std::string_view tag, std::string_view text) {
   const bool own = tag.find("nvidia") != std::string_view::npos || tag.starts_with("nv-") || tag.starts_with("nv_");
   if (own) return {"user", {}, -1};
   if (text.starts_with("NVRM")) return kernel_kind(text);
-  // Somebody who searches for the message (a shell, sudo) has not met it.
-  if (tells_cuda_unknown(text) && !has_any(tag, {"sudo", "bash", "CRON", "zsh"})) return {"user", {}, -1};
   static constexpr std::array<std::string_view, 23> programs = {"systemd",
                                                                 "systemd-modules-load",
                                                                 "systemd-udevd",

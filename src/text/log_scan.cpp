@@ -58,14 +58,6 @@ constexpr std::array words = {
     Word{"nova_core"},
     Word{"NovaCore"},
     Word{"nv-hostengine"},
-    Word{"CUDA_ERROR_UNKNOWN", 10},
-    Word{"cudaErrorUnknown", 8},
-    Word{"CUDA unknown error"},
-    Word{"999: unknown error"},
-    Word{"error 999", 4},
-    Word{"Error 999", 4},
-    Word{"error: 999", 4},
-    Word{"error code 999", 9},
 };
 
 constexpr std::size_t table_bits = 16;

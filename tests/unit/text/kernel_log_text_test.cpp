@@ -18,24 +18,6 @@ std::string kinds(const std::vector<LogEvent>& events) {
   return out;
 }
 
-TEST(KernelLog, ProgramsThatMetCudaErrorUnknownAreKept) {
-  const auto events = parse(
-      "Jun 30 11:07:05 box python3[4711]: RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment\n"
-      "Jun 30 11:07:06 box ollama[900]: cuda driver library failed to get device context 999: unknown error\n"
-      "Jun 30 11:07:07 box train.sh[12]: cuInit failed: CUDA_ERROR_UNKNOWN\n"
-      "Jun 30 11:07:08 box jupyter[13]: cuInit returned error 999\n");
-  EXPECT_EQ(kinds(events), "user user user user");
-  EXPECT_EQ(events.at(2).text, "train.sh: cuInit failed: CUDA_ERROR_UNKNOWN");
-}
-
-TEST(KernelLog, OtherNumbers999AndShellsAreNot) {
-  EXPECT_EQ(kinds(parse("Jun 30 11:07:05 box mysqld[47]: got error 999 from storage engine\n"
-                        "Jun 30 11:07:05 box python3[47]: cuda step, error 9991 of 10000\n"
-                        "Jun 30 11:07:05 box sudo[47]: al : COMMAND=/usr/bin/grep CUDA_ERROR_UNKNOWN /var/log/syslog\n"
-                        "Jun 30 11:07:05 box python3[47]: CUDA available\n")),
-            "");
-}
-
 TEST(KernelLog, JoinsApiMismatchOverFourLines) {
   const auto events = parse(
       "2025-05-27T09:25:07.409999+00:00 box kernel: [  907.410000] NVRM: API mismatch: the client has the version 550.120, but\n"
