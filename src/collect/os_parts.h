@@ -17,5 +17,7 @@ std::map<std::string, std::string> parse_os_release(std::string_view text);
 
 /// "2.35" out of the bytes of libc.so.6; empty when it is no glibc.
 std::string glibc_version_in(std::string_view libc);
+/// The same from the banner alone.
+std::string glibc_banner_version(std::string_view bytes);
 
 }  // namespace gpuvet
