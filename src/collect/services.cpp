@@ -51,6 +51,7 @@ constexpr const char* unit_folders[] = {"/etc/systemd/system", "/run/systemd/sys
 
 struct Units {
   bool seen = false;                           ///< some folder of units is there
+  std::map<std::string, std::string> files;    ///< unit file name → the first of its paths: that one wins
   std::map<std::string, std::string> wanted;   ///< unit file name → the link that wants it
   std::map<std::string, std::string> aliases;  ///< unit file name → a link of another name to it
 };
@@ -71,6 +72,7 @@ Units read_units(System& system) {
     units.seen = true;
     for (const DirectoryEntry& entry : entries_of(system, folder, 8192)) {
       const std::string path = std::string(folder) + "/" + entry.name;
+      if (is_interesting_unit(entry.name)) units.files.try_emplace(entry.name, path);
       const bool wants = entry.name.ends_with(".wants") || entry.name.ends_with(".requires") || entry.name.ends_with(".upholds");
       if (wants) {
         for (const DirectoryEntry& link : entries_of(system, path, 4096)) {
@@ -91,16 +93,13 @@ struct UnitFile {
   bool masked = false;
 };
 
-std::optional<UnitFile> find_unit(System& system, const std::string& file_name) {
-  for (const char* folder : unit_folders) {
-    const std::string path = std::string(folder) + "/" + file_name;
-    const auto target = system.read_link(path);
-    if (target && *target == "/dev/null") return UnitFile{path, true};
-    const auto status = system.status(path);
-    if (!status) continue;
-    return UnitFile{path, status->type == FileType::Regular && status->size == 0};
-  }
-  return std::nullopt;
+std::optional<UnitFile> find_unit(System& system, const Units& units, const std::string& file_name) {
+  const auto found = units.files.find(file_name);
+  if (found == units.files.end()) return std::nullopt;
+  const auto target = system.read_link(found->second);
+  if (target && *target == "/dev/null") return UnitFile{found->second, true};
+  const auto status = system.status(found->second);
+  return UnitFile{found->second, status && status->type == FileType::Regular && status->size == 0};
 }
 
 /// A unit without [Install] is "static": others start it (udev, a dependency), so that it can be neither enabled nor disabled.
@@ -116,7 +115,7 @@ void collect_unit(System& system, const Units& units, Service& service) {
     service.enabled = Fact<bool>::not_seen("no folder of systemd units here");
     return;
   }
-  const auto unit = find_unit(system, file_name);
+  const auto unit = find_unit(system, units, file_name);
   if (!unit) {
     service.unit = Fact<std::string>::absent(origin_of(unit_folders[0]));
     service.enabled = Fact<bool>::absent(origin_of(unit_folders[0]));
@@ -183,10 +182,17 @@ Processes read_processes(System& system) {
   return found;
 }
 
-/// Members of the unit's control group, under any of the ways in which the hierarchies are mounted.
-std::optional<std::string> populated_cgroup(System& system, const std::string& name) {
-  for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified"}) {
-    const std::string path = std::string(mount) + "/system.slice/" + name + ".service/cgroup.procs";
+/// Where the control groups of services are, in any of the ways in which the hierarchies are mounted.
+std::vector<std::string> service_slices(System& system) {
+  std::vector<std::string> slices = {"/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice", "/sys/fs/cgroup/unified/system.slice"};
+  std::erase_if(slices, [&](const std::string& slice) { return !system.is_directory(slice); });
+  return slices;
+}
+
+/// The unit's control group, when it has members.
+std::optional<std::string> populated_cgroup(System& system, const std::vector<std::string>& slices, const std::string& name) {
+  for (const std::string& slice : slices) {
+    const std::string path = slice + "/" + name + ".service/cgroup.procs";
     const auto text = system.read_head(path, 64);
     if (text && !trim(*text).empty()) return path;
   }
@@ -202,8 +208,8 @@ bool pid_file_holds(System& system, const KnownService& known) {
   return comm && *comm == std::string_view(known.process).substr(0, comm_length);
 }
 
-Fact<bool> find_running(System& system, const KnownService& known, const Processes& processes, bool in_container) {
-  if (const auto path = populated_cgroup(system, known.name)) return Fact<bool>::known(true, origin_of(*path));
+Fact<bool> find_running(System& system, const std::vector<std::string>& slices, const KnownService& known, const Processes& processes, bool in_container) {
+  if (const auto path = populated_cgroup(system, slices, known.name)) return Fact<bool>::known(true, origin_of(*path));
   const auto process = processes.where.find(known.process);
   if (process != processes.where.end()) return Fact<bool>::known(true, origin_of(process->second, known.process));
   if (pid_file_holds(system, known)) return Fact<bool>::known(true, origin_of(known.pid_file));
@@ -294,13 +300,15 @@ void collect_services(System& system, const CollectOptions&, Machine& machine) {
     machine.services = Fact<std::vector<Service>>::not_seen("neither units nor processes here");
     return;
   }
+  const bool init_scripts = !units.seen || system.is_directory("/etc/runlevels") || system.is_directory("/etc/sv");
+  const std::vector<std::string> slices = service_slices(system);
   std::vector<Service> services;
   for (const KnownService& known : known_services) {
     Service service;
     service.name = known.name;
     collect_unit(system, units, service);
-    if (!service.unit.is_known()) collect_init_script(system, service);
-    service.running = find_running(system, known, processes, in_container);
+    if (!service.unit.is_known() && init_scripts) collect_init_script(system, service);
+    service.running = find_running(system, slices, known, processes, in_container);
     collect_log(system, known, service);
     // One program may come with units of two names: without a unit it is told once.
     const bool told = !service.unit.is_known() && std::any_of(services.begin(), services.end(), [&](const Service& other) { return process_of(other.name) == known.process; });

@@ -150,8 +150,8 @@ class Reader {
   }
   void read(const json& j, std::map<std::string, std::string>& out) {
     if (!j.is_object()) return fail("not an object");
-    for (const auto& [name, value] : j.items()) {
-      inside("." + name.substr(0, max_quoted), [&] { read(value, out[json_string_bytes(name)]); });
+    for (const auto& item : j.items()) {  // no structured binding: clang 14 does not let a lambda capture one
+      inside("." + item.key().substr(0, max_quoted), [&] { read(item.value(), out[json_string_bytes(item.key())]); });
     }
   }
   template <class T>

@@ -99,11 +99,19 @@ ssize_t read_some(int fd, char* to, std::size_t length) {
 /// Up to `limit` bytes from the current position.
 Result<std::string> read_up_to(const OpenFile& file, std::string_view path, std::size_t limit) {
   std::string text;
+  char probe[4096];  // tells the end of a file of known size without growing its text
   // The told size is a hint only: 0 for /proc, 4096 for sysfs; the file may also grow meanwhile.
-  std::size_t room = std::min<std::uint64_t>(std::min<std::uint64_t>(file.size, chunk_size * 16) + 1, limit);
+  std::size_t room = std::max<std::size_t>(std::min<std::uint64_t>(file.size, chunk_size * 16), sizeof probe);
   while (text.size() < limit) {
     const std::size_t before = text.size();
-    text.resize(std::min(limit, before + std::max<std::size_t>(room, 4096)));
+    if (before > 0 && before == file.size) {
+      const ssize_t more = read_some(file.fd.get(), probe, std::min(sizeof probe, limit - before));
+      if (more < 0) return tl::unexpected(errno_error(errno, path));
+      if (more == 0) break;
+      text.append(probe, static_cast<std::size_t>(more));
+      continue;
+    }
+    text.resize(std::min(limit, before + room));
     const ssize_t count = read_some(file.fd.get(), text.data() + before, text.size() - before);
     if (count < 0) return tl::unexpected(errno_error(errno, path));
     text.resize(before + static_cast<std::size_t>(count));
@@ -196,7 +204,7 @@ Result<System::Tail> RootedSystem::read_tail(std::string_view path, std::size_t 
   if (!file) return tl::unexpected(file.error());
   if (file->size == 0) return stream_tail(*file, path, limit);
   const std::uint64_t skipped = file->size > limit ? file->size - limit : 0;
-  auto text = read_range(file->fd.get(), path, skipped, limit);
+  auto text = read_range(file->fd.get(), path, skipped, static_cast<std::size_t>(std::min<std::uint64_t>(limit, file->size - skipped)));
   if (!text) return tl::unexpected(text.error());
   return Tail{std::move(*text), skipped > 0};
 }
