@@ -9,10 +9,14 @@ using Collector = void (*)(System&, const CollectOptions&, Machine&);
 
 /// In this order: later ones read what earlier ones filled.
 constexpr std::pair<const char*, Collector> collectors[] = {
-    {"environment", collect_environment}, {"os", collect_os},
-    {"pci", collect_pci},                 {"kernel-driver", collect_kernel_driver},
-    {"device-nodes", collect_device_nodes}, {"packages", collect_packages},
-    {"user-driver", collect_user_driver}, {"services", collect_services},
+    {"environment", collect_environment},
+    {"os", collect_os},
+    {"pci", collect_pci},
+    {"kernel-driver", collect_kernel_driver},
+    {"device-nodes", collect_device_nodes},
+    {"packages", collect_packages},
+    {"user-driver", collect_user_driver},
+    {"services", collect_services},
     {"kernel-log", collect_kernel_log},
 };
 

@@ -14,12 +14,13 @@
 namespace gpuvet {
 
 struct CollectOptions {
-  bool everything = false;         ///< -v: also contents of modules for kernels that do not run
-  bool has_environment = false;    ///< an --environ file was given (`environment` is the judged process', possibly empty)
-  std::map<std::string, std::string> environment;  ///< all variables of the judged process; for a live host without --environ its own
-  bool has_kernel_log = false;     ///< --kernel-log
-  std::string kernel_log_name;     ///< name to show
-  std::string kernel_log_text;     ///< its (bounded) content
+  bool everything = false;       ///< -v: also contents of modules for kernels that do not run
+  bool has_environment = false;  ///< an --environ file was given (`environment` is the judged process', possibly empty)
+  std::map<std::string, std::string>
+      environment;              ///< all variables of the judged process; for a live host without --environ its own
+  bool has_kernel_log = false;  ///< --kernel-log
+  std::string kernel_log_name;  ///< name to show
+  std::string kernel_log_text;  ///< its (bounded) content
   bool kernel_log_truncated = false;
 };
 
@@ -34,13 +35,16 @@ Machine collect(System& system, const CollectOptions& options, std::vector<Colle
 
 // One function per section; later ones may read what earlier ones filled (the order is that of collect()).
 void collect_environment(System& system, const CollectOptions& options, Machine& machine);  // environment.cpp: environment, user
-void collect_os(System& system, const CollectOptions& options, Machine& machine);           // os.cpp: os (worlds, boot, secure boot …)
-void collect_pci(System& system, const CollectOptions& options, Machine& machine);          // pci.cpp
-void collect_kernel_driver(System& system, const CollectOptions& options, Machine& machine);  // kernel_driver.cpp, module_files.cpp, dkms.cpp, modprobe.cpp …
-void collect_device_nodes(System& system, const CollectOptions& options, Machine& machine);   // device_nodes.cpp
-void collect_packages(System& system, const CollectOptions& options, Machine& machine);       // packages_{dpkg,rpm,pacman}.cpp, package_history.cpp
-void collect_user_driver(System& system, const CollectOptions& options, Machine& machine);    // loader_view.cpp, user_driver.cpp (after packages: owners)
-void collect_services(System& system, const CollectOptions& options, Machine& machine);       // services.cpp: services, processes
-void collect_kernel_log(System& system, const CollectOptions& options, Machine& machine);     // kernel_log.cpp
+void collect_os(System& system, const CollectOptions& options, Machine& machine);   // os.cpp: os (worlds, boot, secure boot …)
+void collect_pci(System& system, const CollectOptions& options, Machine& machine);  // pci.cpp
+void collect_kernel_driver(System& system, const CollectOptions& options,
+                           Machine& machine);  // kernel_driver.cpp, module_files.cpp, dkms.cpp, modprobe.cpp …
+void collect_device_nodes(System& system, const CollectOptions& options, Machine& machine);  // device_nodes.cpp
+void collect_packages(System& system, const CollectOptions& options,
+                      Machine& machine);  // packages_{dpkg,rpm,pacman}.cpp, package_history.cpp
+void collect_user_driver(System& system, const CollectOptions& options,
+                         Machine& machine);  // loader_view.cpp, user_driver.cpp (after packages: owners)
+void collect_services(System& system, const CollectOptions& options, Machine& machine);    // services.cpp: services, processes
+void collect_kernel_log(System& system, const CollectOptions& options, Machine& machine);  // kernel_log.cpp
 
 }  // namespace gpuvet

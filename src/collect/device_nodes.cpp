@@ -12,21 +12,30 @@ constexpr std::size_t most_nodes = 4096;
 
 const char* type_name(FileType type) {
   switch (type) {
-    case FileType::CharDevice: return "char";
-    case FileType::BlockDevice: return "block";
-    case FileType::Regular: return "file";
-    case FileType::Directory: return "directory";
-    case FileType::Link: return "link";
-    case FileType::Fifo: return "fifo";
-    case FileType::Socket: return "socket";
-    case FileType::Other: break;
+    case FileType::CharDevice:
+      return "char";
+    case FileType::BlockDevice:
+      return "block";
+    case FileType::Regular:
+      return "file";
+    case FileType::Directory:
+      return "directory";
+    case FileType::Link:
+      return "link";
+    case FileType::Fifo:
+      return "fifo";
+    case FileType::Socket:
+      return "socket";
+    case FileType::Other:
+      break;
   }
   return "other";
 }
 
 /// Entries of /dev itself that belong to an NVIDIA driver of any world, the folders of such nodes left out.
 bool is_driver_node(std::string_view name) {
-  return name.starts_with("nvidia") || name == "dxg" || name == "nvmap" || name.starts_with("nvhost") || name.starts_with("nvgpu");
+  return name.starts_with("nvidia") || name == "dxg" || name == "nvmap" || name.starts_with("nvhost") ||
+         name.starts_with("nvgpu");
 }
 
 bool is_node_folder(std::string_view name) {

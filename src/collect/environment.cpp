@@ -11,29 +11,129 @@ namespace {
 
 // Prefixes and names of variables that change what the GPU stack does, or that say in which world the process lives.
 // "TF_" alone would take Terraform's variables too, which hold secrets.
-constexpr std::array kept_prefixes = {
-    "CUDA_", "CUDNN_", "CUBLAS", "CUFFT_", "CUSPARSE", "CUTENSOR", "NVIDIA_", "NVCC_", "NVRTC_", "NVSHMEM_", "NCCL_", "NV_CUDA_", "NV_LIBNCCL_", "NV_CUDNN_",
-    "NVBLAS_", "NVTE_", "LD_", "CONDA_", "MAMBA_", "PYENV_", "PYTORCH_", "TORCH_", "TORCHINDUCTOR_", "TRITON_", "XLA_", "JAX_", "TF_CPP_", "TF_CUDA", "TF_CUDNN_", "TF_ENABLE_", "TF_FORCE_", "TF_GPU_", "TF_NEED_", "TF_NUM_", "TF_USE_", "TF_XLA_", "TF_DETERMINISTIC", "UCX_", "ROCR_", "HIP_", "HSA_",
-    "LC_", "WSL", "__NV_", "__GLX_", "__GL_", "DRI_PRIME", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "SLURM_GPUS", "MPS_", "GPU_DEVICE_ORDINAL", "DALI_", "TENSORRT_", "CUPY_",
-    "NUMBA_", "OLLAMA_", "LLAMA_", "GGML_", "VLLM_", "MESA_", "VK_", "EGL_", "GBM_"};
-constexpr std::array kept_names = {
-    "PATH", "CPATH", "LIBRARY_PATH", "CUDA", "CUDAToolkit_ROOT", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "CC", "CXX", "LANG", "LANGUAGE", "HOME",
-    "USER", "LOGNAME", "SHELL", "CONTAINER", "container", "SINGULARITY_NAME", "SINGULARITY_CONTAINER", "APPTAINER_NAME", "APPTAINER_CONTAINER", "ENROOT_ROOTFS",
-    "SINGULARITY_NV", "APPTAINER_NV", "OMPI_COMM_WORLD_LOCAL_RANK", "LOCAL_RANK", "WORLD_SIZE", "RANK", "MODULEPATH", "LOADEDMODULES", "SPACK_ENV", "TERM", "XDG_SESSION_TYPE",
-    "XDG_CURRENT_DESKTOP", "DISTROBOX_ENTER_PATH", "TOOLBOX_PATH", "SUDO_USER", "SUDO_UID", "NO_COLOR", "BASH_ENV", "ENV"};
+constexpr std::array kept_prefixes = {"CUDA_",
+                                      "CUDNN_",
+                                      "CUBLAS",
+                                      "CUFFT_",
+                                      "CUSPARSE",
+                                      "CUTENSOR",
+                                      "NVIDIA_",
+                                      "NVCC_",
+                                      "NVRTC_",
+                                      "NVSHMEM_",
+                                      "NCCL_",
+                                      "NV_CUDA_",
+                                      "NV_LIBNCCL_",
+                                      "NV_CUDNN_",
+                                      "NVBLAS_",
+                                      "NVTE_",
+                                      "LD_",
+                                      "CONDA_",
+                                      "MAMBA_",
+                                      "PYENV_",
+                                      "PYTORCH_",
+                                      "TORCH_",
+                                      "TORCHINDUCTOR_",
+                                      "TRITON_",
+                                      "XLA_",
+                                      "JAX_",
+                                      "TF_CPP_",
+                                      "TF_CUDA",
+                                      "TF_CUDNN_",
+                                      "TF_ENABLE_",
+                                      "TF_FORCE_",
+                                      "TF_GPU_",
+                                      "TF_NEED_",
+                                      "TF_NUM_",
+                                      "TF_USE_",
+                                      "TF_XLA_",
+                                      "TF_DETERMINISTIC",
+                                      "UCX_",
+                                      "ROCR_",
+                                      "HIP_",
+                                      "HSA_",
+                                      "LC_",
+                                      "WSL",
+                                      "__NV_",
+                                      "__GLX_",
+                                      "__GL_",
+                                      "DRI_PRIME",
+                                      "SLURM_JOB_GPUS",
+                                      "SLURM_STEP_GPUS",
+                                      "SLURM_GPUS",
+                                      "MPS_",
+                                      "GPU_DEVICE_ORDINAL",
+                                      "DALI_",
+                                      "TENSORRT_",
+                                      "CUPY_",
+                                      "NUMBA_",
+                                      "OLLAMA_",
+                                      "LLAMA_",
+                                      "GGML_",
+                                      "VLLM_",
+                                      "MESA_",
+                                      "VK_",
+                                      "EGL_",
+                                      "GBM_"};
+constexpr std::array kept_names = {"PATH",
+                                   "CPATH",
+                                   "LIBRARY_PATH",
+                                   "CUDA",
+                                   "CUDAToolkit_ROOT",
+                                   "VIRTUAL_ENV",
+                                   "PYTHONPATH",
+                                   "PYTHONHOME",
+                                   "PYTHONNOUSERSITE",
+                                   "CC",
+                                   "CXX",
+                                   "LANG",
+                                   "LANGUAGE",
+                                   "HOME",
+                                   "USER",
+                                   "LOGNAME",
+                                   "SHELL",
+                                   "CONTAINER",
+                                   "container",
+                                   "SINGULARITY_NAME",
+                                   "SINGULARITY_CONTAINER",
+                                   "APPTAINER_NAME",
+                                   "APPTAINER_CONTAINER",
+                                   "ENROOT_ROOTFS",
+                                   "SINGULARITY_NV",
+                                   "APPTAINER_NV",
+                                   "OMPI_COMM_WORLD_LOCAL_RANK",
+                                   "LOCAL_RANK",
+                                   "WORLD_SIZE",
+                                   "RANK",
+                                   "MODULEPATH",
+                                   "LOADEDMODULES",
+                                   "SPACK_ENV",
+                                   "TERM",
+                                   "XDG_SESSION_TYPE",
+                                   "XDG_CURRENT_DESKTOP",
+                                   "DISTROBOX_ENTER_PATH",
+                                   "TOOLBOX_PATH",
+                                   "SUDO_USER",
+                                   "SUDO_UID",
+                                   "NO_COLOR",
+                                   "BASH_ENV",
+                                   "ENV"};
 // Only that they are set matters; their values are addresses.
 constexpr std::array presence_only = {"DISPLAY", "WAYLAND_DISPLAY", "KUBERNETES_SERVICE_HOST", "SSH_CONNECTION", "SSH_TTY"};
 // A variable of a kept family can still hold a secret.
-constexpr std::array secret_words = {"TOKEN", "SECRET", "PASSW", "API_KEY", "APIKEY", "ACCESS_KEY", "CREDENTIAL", "PRIVATE", "AUTH"};
+constexpr std::array secret_words = {"TOKEN",      "SECRET",     "PASSW",   "API_KEY", "APIKEY",
+                                     "ACCESS_KEY", "CREDENTIAL", "PRIVATE", "AUTH"};
 
 bool holds_secret(std::string_view name) {
-  return std::any_of(secret_words.begin(), secret_words.end(), [&](const char* word) { return contains_ignoring_case(name, word); });
+  return std::any_of(secret_words.begin(), secret_words.end(),
+                     [&](const char* word) { return contains_ignoring_case(name, word); });
 }
 
 bool is_kept(std::string_view name) {
   if (holds_secret(name)) return false;
   const bool named = std::find(kept_names.begin(), kept_names.end(), name) != kept_names.end();
-  return named || std::any_of(kept_prefixes.begin(), kept_prefixes.end(), [&](const char* prefix) { return name.starts_with(prefix); });
+  return named ||
+         std::any_of(kept_prefixes.begin(), kept_prefixes.end(), [&](const char* prefix) { return name.starts_with(prefix); });
 }
 
 std::map<std::string, std::string> variables_that_matter(const std::map<std::string, std::string>& all) {
@@ -78,7 +178,8 @@ std::optional<PasswdEntry> find_passwd(const std::string& passwd, Fits&& fits) {
     if (fields.size() < 4) return true;
     const auto uid = decimal(fields[2]), gid = decimal(fields[3]);
     if (!uid || !gid) return true;
-    PasswdEntry entry{std::string(fields[0]), std::string(fields.size() > 5 ? fields[5] : ""), *uid, *gid, number, std::string(line)};
+    PasswdEntry entry{std::string(fields[0]), std::string(fields.size() > 5 ? fields[5] : ""), *uid, *gid, number,
+                      std::string(line)};
     if (!fits(entry)) return true;
     found = std::move(entry);
     return false;
@@ -136,11 +237,13 @@ ProcessIds read_process_ids(System& system) {
 }
 
 void add_group(std::vector<UserGroup>& groups, UserGroup group) {
-  if (std::none_of(groups.begin(), groups.end(), [&](const UserGroup& g) { return g.gid == group.gid; })) groups.push_back(std::move(group));
+  if (std::none_of(groups.begin(), groups.end(), [&](const UserGroup& g) { return g.gid == group.gid; }))
+    groups.push_back(std::move(group));
 }
 
 /// The user of a running process: its ids are certain, names come from the machine's own files.
-void set_user_by_ids(const ProcessIds& ids, const std::string& source, const std::string& passwd, const std::string& group_file, User& user) {
+void set_user_by_ids(const ProcessIds& ids, const std::string& source, const std::string& passwd, const std::string& group_file,
+                     User& user) {
   user.uid = Fact<std::int64_t>::known(*ids.uid, origin_of(source));
   const auto entry = find_passwd(passwd, [&](const PasswdEntry& candidate) { return candidate.uid == *ids.uid; });
   if (entry) user.name = Fact<std::string>::known(entry->name, origin_of("/etc/passwd", entry->text, entry->line));

@@ -54,20 +54,45 @@ void expand(System& system, std::string_view pattern, std::vector<std::string>& 
 
 // Debian keeps each branch below …/nvidia and chooses by alternatives; Ubuntu up to 18.04 used /usr/lib/nvidia-BRANCH; images of
 // CUDA have compat; WSL mounts /usr/lib/wsl; L4T has tegra; NixOS, snap and GKE hosts have folders of their own.
-constexpr std::array usual_patterns{
-    "/usr/lib/x86_64-linux-gnu/nvidia"sv,  "/usr/lib/x86_64-linux-gnu/nvidia/*"sv, "/usr/lib/aarch64-linux-gnu/nvidia"sv,
-    "/usr/lib/aarch64-linux-gnu/nvidia/*"sv, "/usr/lib/aarch64-linux-gnu/tegra"sv, "/usr/lib/x86_64-linux-gnu"sv,
-    "/usr/lib/aarch64-linux-gnu"sv,        "/usr/lib/i386-linux-gnu"sv,            "/usr/lib/i386-linux-gnu/nvidia/*"sv,
-    "/usr/lib64"sv,                        "/usr/lib64/nvidia"sv,                  "/usr/lib"sv,
-    "/usr/lib32"sv,                        "/usr/lib/nvidia"sv,                    "/usr/lib/nvidia/*"sv,
-    "/usr/lib/nvidia-*"sv,                 "/usr/lib/wsl/lib"sv,                   "/usr/lib/wsl/drivers/*"sv,
-    "/usr/local/nvidia/lib"sv,             "/usr/local/nvidia/lib64"sv,            "/usr/local/lib"sv,
-    "/usr/local/lib64"sv,                  "/usr/local/cuda*/compat"sv,            "/usr/local/cuda*/lib64/stubs"sv,
-    "/usr/local/cuda*/lib/stubs"sv,        "/usr/local/cuda*/targets/*/lib/stubs"sv, "/usr/local/cuda*/lib64"sv,
-    "/opt/cuda/lib64"sv,                   "/opt/cuda/lib64/stubs"sv,              "/opt/cuda/targets/*/lib/stubs"sv,
-    "/usr/lib/x86_64-linux-gnu/stubs"sv,   "/usr/lib/aarch64-linux-gnu/stubs"sv,   "/usr/lib/cuda/lib64/stubs"sv,
-    "/usr/lib64/stubs"sv,                  "/run/nvidia/driver/usr/lib/x86_64-linux-gnu"sv, "/run/nvidia/driver/usr/lib64"sv,
-    "/run/opengl-driver/lib"sv,            "/var/lib/snapd/lib/gl"sv,              "/home/kubernetes/bin/nvidia/lib64"sv};
+constexpr std::array usual_patterns{"/usr/lib/x86_64-linux-gnu/nvidia"sv,
+                                    "/usr/lib/x86_64-linux-gnu/nvidia/*"sv,
+                                    "/usr/lib/aarch64-linux-gnu/nvidia"sv,
+                                    "/usr/lib/aarch64-linux-gnu/nvidia/*"sv,
+                                    "/usr/lib/aarch64-linux-gnu/tegra"sv,
+                                    "/usr/lib/x86_64-linux-gnu"sv,
+                                    "/usr/lib/aarch64-linux-gnu"sv,
+                                    "/usr/lib/i386-linux-gnu"sv,
+                                    "/usr/lib/i386-linux-gnu/nvidia/*"sv,
+                                    "/usr/lib64"sv,
+                                    "/usr/lib64/nvidia"sv,
+                                    "/usr/lib"sv,
+                                    "/usr/lib32"sv,
+                                    "/usr/lib/nvidia"sv,
+                                    "/usr/lib/nvidia/*"sv,
+                                    "/usr/lib/nvidia-*"sv,
+                                    "/usr/lib/wsl/lib"sv,
+                                    "/usr/lib/wsl/drivers/*"sv,
+                                    "/usr/local/nvidia/lib"sv,
+                                    "/usr/local/nvidia/lib64"sv,
+                                    "/usr/local/lib"sv,
+                                    "/usr/local/lib64"sv,
+                                    "/usr/local/cuda*/compat"sv,
+                                    "/usr/local/cuda*/lib64/stubs"sv,
+                                    "/usr/local/cuda*/lib/stubs"sv,
+                                    "/usr/local/cuda*/targets/*/lib/stubs"sv,
+                                    "/usr/local/cuda*/lib64"sv,
+                                    "/opt/cuda/lib64"sv,
+                                    "/opt/cuda/lib64/stubs"sv,
+                                    "/opt/cuda/targets/*/lib/stubs"sv,
+                                    "/usr/lib/x86_64-linux-gnu/stubs"sv,
+                                    "/usr/lib/aarch64-linux-gnu/stubs"sv,
+                                    "/usr/lib/cuda/lib64/stubs"sv,
+                                    "/usr/lib64/stubs"sv,
+                                    "/run/nvidia/driver/usr/lib/x86_64-linux-gnu"sv,
+                                    "/run/nvidia/driver/usr/lib64"sv,
+                                    "/run/opengl-driver/lib"sv,
+                                    "/var/lib/snapd/lib/gl"sv,
+                                    "/home/kubernetes/bin/nvidia/lib64"sv};
 
 }  // namespace
 
@@ -75,8 +100,7 @@ std::vector<std::string> default_folders(System& system, const Machine& machine)
   const auto triplet = multiarch_triplet(machine.os.architecture.value_or(program_kind(system, machine).machine));
   const bool debian = is_family(machine, "debian") || is_family(machine, "ubuntu") ||
                       (!triplet.empty() && machine.os.id.is_not_seen() && system.is_directory("/usr/lib/" + triplet));
-  if (debian && !triplet.empty())
-    return {"/lib/" + triplet, "/usr/lib/" + triplet, "/lib", "/usr/lib"};
+  if (debian && !triplet.empty()) return {"/lib/" + triplet, "/usr/lib/" + triplet, "/lib", "/usr/lib"};
   if (system.exists("/lib/ld-musl-x86_64.so.1") || system.exists("/lib/ld-musl-aarch64.so.1") || is_family(machine, "alpine"))
     return {"/lib", "/usr/local/lib", "/usr/lib"};
   const bool arch = is_family(machine, "arch");

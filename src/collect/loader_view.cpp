@@ -23,9 +23,9 @@ constexpr std::array families{Family{"libcuda.so"sv, "libcuda.so.1"sv}, Family{"
                               Family{"libnvidia-ptxjitcompiler.so"sv, "libnvidia-ptxjitcompiler.so.1"sv},
                               Family{"libnvidia-nvvm.so"sv, "libnvidia-nvvm.so.4"sv}};
 
-constexpr std::array cached_prefixes{"libcuda"sv,    "libcudnn"sv, "libcublas"sv, "libcufft"sv,  "libcufile"sv,  "libcupti"sv,
-                                     "libcurand"sv,  "libcusolver"sv, "libcusparse"sv, "libcutensor"sv, "libnccl"sv, "libnpp"sv,
-                                     "libnv"sv};
+constexpr std::array cached_prefixes{"libcuda"sv,  "libcudnn"sv,  "libcublas"sv,   "libcufft"sv,    "libcufile"sv,
+                                     "libcupti"sv, "libcurand"sv, "libcusolver"sv, "libcusparse"sv, "libcutensor"sv,
+                                     "libnccl"sv,  "libnpp"sv,    "libnv"sv};
 constexpr std::size_t max_cached = 4096;
 constexpr std::size_t max_cache_file = std::size_t{16} << 20;
 constexpr std::size_t max_files = 1024;
@@ -107,7 +107,9 @@ class FileCollector {
     if (file) {
       library = read_library_file(**file);
     } else {
-      library.state = file.error().code == ErrorCode::NotFound ? "dangling" : file.error().code == ErrorCode::NotRegular ? "not-elf" : "unreadable";
+      library.state = file.error().code == ErrorCode::NotFound     ? "dangling"
+                      : file.error().code == ErrorCode::NotRegular ? "not-elf"
+                                                                   : "unreadable";
       if (library.state == "unreadable") problems_.push_back(file.error().message);
     }
     library.real_path = real;
@@ -179,7 +181,9 @@ std::vector<std::string> read_hwcaps(System& system) {
   const auto start = text->find("\nflags");
   if (start == std::string::npos) return levels;
   const auto flags = std::string_view(*text).substr(start + 1, text->find('\n', start + 1) - start);
-  const auto all = [&](const auto& wanted) { return std::ranges::all_of(wanted, [&](auto flag) { return has_flag(flags, flag); }); };
+  const auto all = [&](const auto& wanted) {
+    return std::ranges::all_of(wanted, [&](auto flag) { return has_flag(flags, flag); });
+  };
   if (!all(v2)) return levels;
   levels.insert(levels.begin(), "x86-64-v2");
   if (!all(v3)) return levels;

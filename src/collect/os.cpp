@@ -15,7 +15,8 @@ Fact<std::string> find_kernel(System& system) {
     const auto parts = words(*version);
     if (parts.size() > 2) return Fact<std::string>::known(std::string(parts[2]), origin_of(version_path, *version, 1));
   }
-  if (!release && release.error().code != ErrorCode::NotFound) return not_seen_because<std::string>(release.error(), release_path);
+  if (!release && release.error().code != ErrorCode::NotFound)
+    return not_seen_because<std::string>(release.error(), release_path);
   return Fact<std::string>::not_seen("no /proc here", origin_of(release_path));
 }
 

@@ -5,10 +5,12 @@
 
 namespace gpuvet {
 
-void collect_release(System& system, OperatingSystem& os);                                   // os_release.cpp: os-release, architecture, C library
-void collect_security(System& system, OperatingSystem& os);                                  // os_security.cpp: Secure Boot, lockdown, SELinux (after the worlds)
-void collect_virtualization(System& system, OperatingSystem& os);                            // os_virtualization.cpp: DMI, hypervisor, cloud (after the kernel)
-void collect_worlds(System& system, const std::map<std::string, std::string>& environment, OperatingSystem& os);  // os_worlds.cpp: WSL, container, Jetson
+void collect_release(System& system, OperatingSystem& os);   // os_release.cpp: os-release, architecture, C library
+void collect_security(System& system, OperatingSystem& os);  // os_security.cpp: Secure Boot, lockdown, SELinux (after the worlds)
+void collect_virtualization(System& system,
+                            OperatingSystem& os);  // os_virtualization.cpp: DMI, hypervisor, cloud (after the kernel)
+void collect_worlds(System& system, const std::map<std::string, std::string>& environment,
+                    OperatingSystem& os);  // os_worlds.cpp: WSL, container, Jetson
 
 /// One variable of an os-release file: "Ubuntu" of `NAME="Ubuntu"`; quoting as in os-release(5).
 std::string unquote_os_release(std::string_view value);

@@ -76,7 +76,8 @@ constexpr const char* program_paths[] = {"/bin/sh",
 /// The last part of a kernel release of Fedora's or Debian's kind: "…fc41.x86_64", "…-arm64".
 std::string architecture_in_kernel(std::string_view release) {
   if (release.ends_with(".x86_64") || release.ends_with("-amd64")) return "x86_64";
-  if (release.ends_with(".aarch64") || release.ends_with("-arm64") || release.ends_with("+64k") || release.ends_with("-tegra")) return "aarch64";
+  if (release.ends_with(".aarch64") || release.ends_with("-arm64") || release.ends_with("+64k") || release.ends_with("-tegra"))
+    return "aarch64";
   if (release.ends_with(".ppc64le")) return "ppc64le";
   return {};
 }
@@ -94,7 +95,11 @@ Fact<std::string> find_architecture(System& system, const Fact<std::string>& ker
     const std::string name = architecture_in_kernel(*release);
     if (!name.empty()) return Fact<std::string>::known(name, kernel.origin());
   }
-  if (const auto name = system.read_line("/var/lib/dpkg/arch-native")) return Fact<std::string>::known(*name == "amd64" ? "x86_64" : *name == "arm64" ? "aarch64" : *name, origin_of("/var/lib/dpkg/arch-native", *name));
+  if (const auto name = system.read_line("/var/lib/dpkg/arch-native"))
+    return Fact<std::string>::known(*name == "amd64"   ? "x86_64"
+                                    : *name == "arm64" ? "aarch64"
+                                                       : *name,
+                                    origin_of("/var/lib/dpkg/arch-native", *name));
   return Fact<std::string>::not_seen("no program or loader whose ELF header could be read");
 }
 
@@ -104,7 +109,12 @@ std::vector<std::string> libc_paths(const std::string& architecture) {
   std::string triplet = architecture + "-linux-gnu";
   if (architecture == "ppc64le") triplet = "powerpc64le-linux-gnu";
   if (architecture == "arm") triplet = "arm-linux-gnueabihf";
-  return {"/lib/" + triplet + "/libc.so.6", "/usr/lib/" + triplet + "/libc.so.6", "/lib64/libc.so.6", "/usr/lib64/libc.so.6", "/lib/libc.so.6", "/usr/lib/libc.so.6"};
+  return {"/lib/" + triplet + "/libc.so.6",
+          "/usr/lib/" + triplet + "/libc.so.6",
+          "/lib64/libc.so.6",
+          "/usr/lib64/libc.so.6",
+          "/lib/libc.so.6",
+          "/usr/lib/libc.so.6"};
 }
 
 /// The banner lies in .rodata, near the end of the file: windows from the end on find it with a tenth of the reading. Without one

@@ -20,7 +20,8 @@ std::optional<EfiVariable> read_efi_variable(System& system, const std::string& 
   const auto bytes = system.read_head(std::string(efivars) + "/" + name + "-" + guid, 16);
   if (!bytes || bytes->size() < 5) return std::nullopt;
   EfiVariable variable;
-  for (unsigned i = 0; i < 4; ++i) variable.attributes |= static_cast<std::uint32_t>(static_cast<unsigned char>((*bytes)[i])) << (8 * i);
+  for (unsigned i = 0; i < 4; ++i)
+    variable.attributes |= static_cast<std::uint32_t>(static_cast<unsigned char>((*bytes)[i])) << (8 * i);
   variable.value = static_cast<unsigned char>((*bytes)[4]);
   return variable;
 }
@@ -37,11 +38,13 @@ Fact<bool> find_secure_boot(System& system) {
   const std::string path = std::string(efivars) + "/SecureBoot-" + global_guid;
   if (const auto variable = read_efi_variable(system, "SecureBoot", global_guid)) {
     if (variable->value == 1 && shim_is_insecure(system)) {
-      return Fact<bool>::known(false, origin_of(std::string(efivars) + "/MokSBStateRT-" + shim_guid, "validation switched off in shim"));
+      return Fact<bool>::known(false,
+                               origin_of(std::string(efivars) + "/MokSBStateRT-" + shim_guid, "validation switched off in shim"));
     }
     return Fact<bool>::known(variable->value == 1, origin_of(path, std::to_string(variable->value)));
   }
-  if (const auto head = system.read_head(path, 16); !head && head.error().code == ErrorCode::Denied) return not_seen_because<bool>(head.error(), path);
+  if (const auto head = system.read_head(path, 16); !head && head.error().code == ErrorCode::Denied)
+    return not_seen_because<bool>(head.error(), path);
   const auto firmware = system.list("/sys/firmware");
   // Container runtimes hide /sys/firmware behind an empty folder.
   if (!firmware || firmware->empty()) return Fact<bool>::not_seen("no /sys/firmware here", origin_of(path));
@@ -62,7 +65,8 @@ Fact<std::string> find_lockdown(System& system) {
     return not_seen_because<std::string>(text.error(), path);
   }
   const std::size_t open = text->find('['), close = text->find(']');
-  if (open == std::string::npos || close == std::string::npos || close < open) return Fact<std::string>::not_seen("unknown form", origin_of(path, *text));
+  if (open == std::string::npos || close == std::string::npos || close < open)
+    return Fact<std::string>::not_seen("unknown form", origin_of(path, *text));
   return Fact<std::string>::known(text->substr(open + 1, close - open - 1), origin_of(path, *text));
 }
 
@@ -77,7 +81,8 @@ Fact<bool> configured_selinux(System& system) {
     if (!line.starts_with("SELINUX=")) return true;
     const std::string value = lower(trim(line.substr(8)));
     if (value == "disabled") found = Fact<bool>::absent(origin_of(path, line, number));
-    if (value == "enforcing" || value == "permissive") found = Fact<bool>::known(value == "enforcing", origin_of(path, line, number));
+    if (value == "enforcing" || value == "permissive")
+      found = Fact<bool>::known(value == "enforcing", origin_of(path, line, number));
     return true;
   });
   return found;

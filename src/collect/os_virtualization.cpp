@@ -17,7 +17,8 @@ struct Dmi {
 
 Dmi read_dmi(System& system) {
   const auto text = [&](const char* name) { return system.read_line(dmi + std::string(name)).value_or(""); };
-  Dmi found{text("sys_vendor"), text("product_name"), text("product_version"), text("bios_vendor"), text("bios_version"), text("board_vendor"), text("chassis_asset_tag"), false};
+  Dmi found{text("sys_vendor"),   text("product_name"), text("product_version"),   text("bios_vendor"),
+            text("bios_version"), text("board_vendor"), text("chassis_asset_tag"), false};
   found.seen = !found.vendor.empty() || !found.product.empty();
   return found;
 }
@@ -29,7 +30,8 @@ struct DmiSign {
 };
 
 bool fits(const DmiSign& sign, const Dmi& seen) {
-  return seen.vendor.starts_with(sign.vendor) && seen.product.starts_with(sign.product) && seen.bios_vendor.starts_with(sign.bios_vendor);
+  return seen.vendor.starts_with(sign.vendor) && seen.product.starts_with(sign.product) &&
+         seen.bios_vendor.starts_with(sign.bios_vendor);
 }
 
 constexpr DmiSign hypervisor_signs[] = {
@@ -71,11 +73,20 @@ constexpr DmiSign hypervisor_signs[] = {
 };
 
 constexpr DmiSign cloud_signs[] = {
-    {"Amazon EC2", "", "", "aws"},          {"Google", "Google Compute Engine", "", "gcp"}, {"Alibaba Cloud", "", "", "alibaba"},
-    {"Tencent Cloud", "", "", "tencent"},   {"Huawei Cloud", "", "", "huawei"},            {"DigitalOcean", "", "", "digitalocean"},
-    {"Hetzner", "vServer", "", "hetzner"},  {"Scaleway", "SCW", "", "scaleway"},           {"Vultr", "", "", "vultr"},
-    {"Akamai", "", "", "linode"},           {"Linode", "", "", "linode"},                  {"OVHcloud", "", "", "ovh"},
-    {"OpenStack", "", "", "openstack"},     {"", "OpenStack", "", "openstack"},
+    {"Amazon EC2", "", "", "aws"},
+    {"Google", "Google Compute Engine", "", "gcp"},
+    {"Alibaba Cloud", "", "", "alibaba"},
+    {"Tencent Cloud", "", "", "tencent"},
+    {"Huawei Cloud", "", "", "huawei"},
+    {"DigitalOcean", "", "", "digitalocean"},
+    {"Hetzner", "vServer", "", "hetzner"},
+    {"Scaleway", "SCW", "", "scaleway"},
+    {"Vultr", "", "", "vultr"},
+    {"Akamai", "", "", "linode"},
+    {"Linode", "", "", "linode"},
+    {"OVHcloud", "", "", "ovh"},
+    {"OpenStack", "", "", "openstack"},
+    {"", "OpenStack", "", "openstack"},
 };
 
 constexpr std::string_view azure_asset_tag = "7783-7084-3265-9085-8269-3286-77";
@@ -124,7 +135,8 @@ std::optional<Fact<std::string>> xen_hypervisor(System& system) {
   if (!type || *type != "xen") return std::nullopt;
   const auto capabilities = system.read_line("/proc/xen/capabilities");
   // The control domain drives the real hardware itself.
-  if (capabilities && capabilities->find("control_d") != std::string::npos) return Fact<std::string>::absent(origin_of("/proc/xen/capabilities", *capabilities));
+  if (capabilities && capabilities->find("control_d") != std::string::npos)
+    return Fact<std::string>::absent(origin_of("/proc/xen/capabilities", *capabilities));
   return Fact<std::string>::known("xen", origin_of("/sys/hypervisor/type", *type));
 }
 
@@ -132,7 +144,9 @@ std::optional<Fact<std::string>> device_tree_hypervisor(System& system) {
   for (const char* path : {"/proc/device-tree/hypervisor/compatible", "/sys/firmware/devicetree/base/hypervisor/compatible"}) {
     const auto text = system.read_line(path);
     if (!text) continue;
-    const std::string name = text->find("xen") != std::string::npos ? "xen" : text->find("vmware") != std::string::npos ? "vmware" : "kvm";
+    const std::string name = text->find("xen") != std::string::npos      ? "xen"
+                             : text->find("vmware") != std::string::npos ? "vmware"
+                                                                         : "kvm";
     return Fact<std::string>::known(name, origin_of(path, *text));
   }
   return std::nullopt;
@@ -144,7 +158,8 @@ Fact<std::string> find_hypervisor(System& system, const Dmi& seen) {
   std::string name(first_fit(hypervisor_signs, seen));
   // A cloud's bare-metal machines carry its name too ("Amazon EC2 / p5.metal"); their CPU flags tell them apart.
   const bool in_cloud = !first_fit(cloud_signs, seen).empty();
-  if (in_cloud && (flag == CpuFlag::No || seen.product.find("metal") != std::string::npos)) return Fact<std::string>::absent(dmi_origin(seen));
+  if (in_cloud && (flag == CpuFlag::No || seen.product.find("metal") != std::string::npos))
+    return Fact<std::string>::absent(dmi_origin(seen));
   if (name == "qemu") {
     const std::string better = guest_interface(system);
     if (!better.empty()) name = better;
@@ -153,7 +168,8 @@ Fact<std::string> find_hypervisor(System& system, const Dmi& seen) {
   if (auto found = device_tree_hypervisor(system)) return *found;
   if (flag == CpuFlag::Yes) {
     const std::string interface = guest_interface(system);
-    return Fact<std::string>::known(interface.empty() ? "unknown" : interface, origin_of("/proc/cpuinfo", "flags: … hypervisor …"));
+    return Fact<std::string>::known(interface.empty() ? "unknown" : interface,
+                                    origin_of("/proc/cpuinfo", "flags: … hypervisor …"));
   }
   if (flag == CpuFlag::No) return Fact<std::string>::absent(origin_of("/proc/cpuinfo", "no hypervisor flag"));
   if (seen.seen) return Fact<std::string>::absent(dmi_origin(seen));
@@ -174,11 +190,14 @@ std::string cloud_of_cloud_init(std::string_view id) {
 }
 
 Fact<std::string> find_cloud(System& system, const Dmi& seen) {
-  if (seen.asset_tag == azure_asset_tag) return Fact<std::string>::known("azure", origin_of(dmi + std::string("chassis_asset_tag"), seen.asset_tag));
-  if (seen.asset_tag == "OracleCloud.com") return Fact<std::string>::known("oracle", origin_of(dmi + std::string("chassis_asset_tag"), seen.asset_tag));
+  if (seen.asset_tag == azure_asset_tag)
+    return Fact<std::string>::known("azure", origin_of(dmi + std::string("chassis_asset_tag"), seen.asset_tag));
+  if (seen.asset_tag == "OracleCloud.com")
+    return Fact<std::string>::known("oracle", origin_of(dmi + std::string("chassis_asset_tag"), seen.asset_tag));
   const std::string_view name = first_fit(cloud_signs, seen);
   if (!name.empty()) return Fact<std::string>::known(std::string(name), dmi_origin(seen));
-  if (contains_ignoring_case(seen.bios_version, "amazon")) return Fact<std::string>::known("aws", origin_of(dmi + std::string("bios_version"), seen.bios_version));
+  if (contains_ignoring_case(seen.bios_version, "amazon"))
+    return Fact<std::string>::known("aws", origin_of(dmi + std::string("bios_version"), seen.bios_version));
   constexpr const char* cloud_id = "/run/cloud-init/cloud-id";
   if (const auto id = system.read_line(cloud_id)) {
     const std::string cloud = cloud_of_cloud_init(*id);

@@ -15,7 +15,9 @@ const std::string* variable(const Environment& environment, const char* name) {
   return it == environment.end() || it->second.empty() ? nullptr : &it->second;
 }
 
-Fact<std::string> container(std::string name, Origin origin) { return Fact<std::string>::known(std::move(name), std::move(origin)); }
+Fact<std::string> container(std::string name, Origin origin) {
+  return Fact<std::string>::known(std::move(name), std::move(origin));
+}
 
 // ---- container --------------------------------------------------------------------------------------------------------
 
@@ -36,13 +38,15 @@ std::optional<Fact<std::string>> by_first_process(System& system) {
   const auto variables = system.read_file("/proc/1/environ", 262144);
   if (!variables) return std::nullopt;
   for (const std::string_view entry : split(*variables, '\0')) {
-    if (entry.starts_with("container=") && entry.size() > 10) return container(manager_name(entry.substr(10)), origin_of("/proc/1/environ", entry));
+    if (entry.starts_with("container=") && entry.size() > 10)
+      return container(manager_name(entry.substr(10)), origin_of("/proc/1/environ", entry));
   }
   return std::nullopt;
 }
 
 std::optional<Fact<std::string>> by_kubernetes(System& system, const Environment& environment) {
-  if (variable(environment, "KUBERNETES_SERVICE_HOST")) return container("kubernetes", origin_of("environment", "KUBERNETES_SERVICE_HOST is set"));
+  if (variable(environment, "KUBERNETES_SERVICE_HOST"))
+    return container("kubernetes", origin_of("environment", "KUBERNETES_SERVICE_HOST is set"));
   for (const char* path : {"/run/secrets/kubernetes.io/serviceaccount", "/var/run/secrets/kubernetes.io/serviceaccount"}) {
     if (system.exists(path)) return container("kubernetes", origin_of(path));
   }
@@ -51,14 +55,19 @@ std::optional<Fact<std::string>> by_kubernetes(System& system, const Environment
 
 std::optional<Fact<std::string>> by_environment(const Environment& environment) {
   for (const char* name : {"APPTAINER_CONTAINER", "APPTAINER_NAME", "SINGULARITY_CONTAINER", "SINGULARITY_NAME"}) {
-    if (const auto* value = variable(environment, name)) return container("apptainer", origin_of("environment", std::string(name) + "=" + *value));
+    if (const auto* value = variable(environment, name))
+      return container("apptainer", origin_of("environment", std::string(name) + "=" + *value));
   }
-  if (const auto* value = variable(environment, "ENROOT_ROOTFS")) return container("enroot", origin_of("environment", "ENROOT_ROOTFS=" + *value));
-  if (const auto* value = variable(environment, "container")) return container(manager_name(*value), origin_of("environment", "container=" + *value));
+  if (const auto* value = variable(environment, "ENROOT_ROOTFS"))
+    return container("enroot", origin_of("environment", "ENROOT_ROOTFS=" + *value));
+  if (const auto* value = variable(environment, "container"))
+    return container(manager_name(*value), origin_of("environment", "container=" + *value));
   return std::nullopt;
 }
 
-bool is_hex_id(std::string_view text) { return text.size() >= 12 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos; }
+bool is_hex_id(std::string_view text) {
+  return text.size() >= 12 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
 
 /// The manager in a control group path: "/docker/<id>", "/system.slice/docker-<id>.scope", "/kubepods/…", "/lxc/…".
 /// "/system.slice/docker.service" is the daemon on a host and is none.
@@ -112,7 +121,12 @@ RootMount read_root_mount(System& system) {
       std::size_t dash = 6;
       while (dash < fields.size() && fields[dash] != "-") ++dash;
       if (dash + 3 >= fields.size()) return true;
-      mount = {true, std::string(fields[3]), std::string(fields[dash + 1]), std::string(fields[dash + 2]), std::string(fields[dash + 3]), std::string(line)};
+      mount = {true,
+               std::string(fields[3]),
+               std::string(fields[dash + 1]),
+               std::string(fields[dash + 2]),
+               std::string(fields[dash + 3]),
+               std::string(line)};
       return true;  // the last one is on top
     });
     if (mount.seen) return mount;
@@ -141,7 +155,8 @@ std::optional<Fact<std::string>> by_root_mount(const RootMount& mount) {
 /// Files that managers put into the root. They stay behind when an image is turned into a machine or a WSL distribution: then
 /// the root is a whole file system on a disk.
 std::optional<Fact<std::string>> by_marker_file(System& system, const RootMount& mount) {
-  const bool on_disk = mount.seen && mount.subtree == "/" && (mount.type == "ext4" || mount.type == "xfs" || mount.type == "ext3") &&
+  const bool on_disk = mount.seen && mount.subtree == "/" &&
+                       (mount.type == "ext4" || mount.type == "xfs" || mount.type == "ext3") &&
                        mount.source.starts_with("/dev/") && mount.source.find("docker") == std::string::npos;
   if (on_disk) return std::nullopt;
   constexpr std::pair<const char*, const char*> markers[] = {{"/.dockerenv", "docker"},
@@ -162,14 +177,16 @@ Fact<std::string> find_container(System& system, const Environment& environment)
   if (auto found = by_cgroup(system)) return *found;
   if (auto found = by_marker_file(system, mount)) return *found;
   if (auto found = by_root_mount(mount)) return *found;
-  if (!system.exists("/proc/1") && !system.exists("/proc/self")) return Fact<std::string>::not_seen("no /proc here, and no container's own file");
+  if (!system.exists("/proc/1") && !system.exists("/proc/self"))
+    return Fact<std::string>::not_seen("no /proc here, and no container's own file");
   return Fact<std::string>::absent(origin_of("/proc/1", "no sign of a container"));
 }
 
 // ---- WSL --------------------------------------------------------------------------------------------------------------
 
 bool has_wsl_files(System& system) {
-  return system.exists("/run/WSL") || system.exists("/proc/sys/fs/binfmt_misc/WSLInterop") || system.exists("/proc/sys/fs/binfmt_misc/WSLInterop-late");
+  return system.exists("/run/WSL") || system.exists("/proc/sys/fs/binfmt_misc/WSLInterop") ||
+         system.exists("/proc/sys/fs/binfmt_misc/WSLInterop-late");
 }
 
 Fact<std::int64_t> find_wsl(System& system, const Environment& environment, const Fact<std::string>& kernel) {
@@ -180,7 +197,9 @@ Fact<std::int64_t> find_wsl(System& system, const Environment& environment, cons
     const std::string text = lower(*release);
     // WSL1 has no kernel of its own: it says "4.4.0-19041-Microsoft". WSL2's is "5.15.167.4-microsoft-standard-WSL2".
     if (text.ends_with("-microsoft") && release->starts_with("4.4.0")) return known(1, kernel.origin());
-    if (text.find("microsoft-standard") != std::string::npos || text.find("wsl2") != std::string::npos || text.ends_with("-microsoft")) return known(2, kernel.origin());
+    if (text.find("microsoft-standard") != std::string::npos || text.find("wsl2") != std::string::npos ||
+        text.ends_with("-microsoft"))
+      return known(2, kernel.origin());
     // Somebody's own kernel in WSL2.
     if (paravirtual_gpu && (named || has_wsl_files(system))) return known(2, origin_of("/dev/dxg"));
     return Fact<std::int64_t>::absent(kernel.origin());
@@ -188,7 +207,8 @@ Fact<std::int64_t> find_wsl(System& system, const Environment& environment, cons
   if (paravirtual_gpu) return known(2, origin_of("/dev/dxg"));
   if (named) {
     const Origin origin = origin_of("environment", "WSL_DISTRO_NAME=" + *named);
-    return system.exists("/usr/lib/wsl/lib") ? known(2, origin) : Fact<std::int64_t>::not_seen("WSL, but not told whether 1 or 2", origin);
+    return system.exists("/usr/lib/wsl/lib") ? known(2, origin)
+                                             : Fact<std::int64_t>::not_seen("WSL, but not told whether 1 or 2", origin);
   }
   return Fact<std::int64_t>::not_seen("the running kernel was not seen");
 }
@@ -219,7 +239,8 @@ Fact<std::string> find_jetson(System& system, const OperatingSystem& os) {
   if (auto found = jetson_release(system)) return *found;
   if (auto found = jetson_device_tree(system)) return *found;
   const std::string* release = os.kernel.get();
-  if (release != nullptr && release->find("-tegra") != std::string::npos) return Fact<std::string>::known("NVIDIA Tegra", os.kernel.origin());
+  if (release != nullptr && release->find("-tegra") != std::string::npos)
+    return Fact<std::string>::known("NVIDIA Tegra", os.kernel.origin());
   for (const char* node : {"/dev/nvhost-ctrl", "/dev/nvhost-ctrl-gpu"}) {
     if (system.status(node)) return Fact<std::string>::known("NVIDIA Tegra", origin_of(node));
   }

@@ -23,9 +23,7 @@ bool may_bring_driver(std::string_view name) {
   return name.find("nvidia"sv) != std::string_view::npos || name.find("libcuda"sv) != std::string_view::npos;
 }
 
-bool is_on_disk(const Package& package) {
-  return package.status != "config-files" && package.status != "not-installed";
-}
+bool is_on_disk(const Package& package) { return package.status != "config-files" && package.status != "not-installed"; }
 
 }  // namespace
 
@@ -65,7 +63,8 @@ void PackageOwners::load() {
     // Packages that may be installed for several architectures have the architecture in the name of their list.
     const auto base = "/var/lib/dpkg/info/" + package.name;
     const auto with_architecture = base + ":" + package.architecture + ".list";
-    add_list(package.name, !package.architecture.empty() && system_.exists(with_architecture) ? with_architecture : base + ".list");
+    add_list(package.name,
+             !package.architecture.empty() && system_.exists(with_architecture) ? with_architecture : base + ".list");
   }
 }
 
@@ -74,7 +73,8 @@ Fact<std::string> PackageOwners::owner(const std::string& path, const std::strin
   const auto manager = machine_.packages.manager.value_or("");
   for (const auto& candidate : {real_path, path})
     if (const auto found = owners_.find(without_usr(candidate)); found != owners_.end())
-      return Fact<std::string>::known(found->second, {manager == "dpkg" ? "/var/lib/dpkg/info" : "/var/lib/pacman/local", 0, candidate});
+      return Fact<std::string>::known(found->second,
+                                      {manager == "dpkg" ? "/var/lib/dpkg/info" : "/var/lib/pacman/local", 0, candidate});
   if (!not_seen_.empty()) return Fact<std::string>::not_seen(not_seen_);
   return Fact<std::string>::absent({manager == "dpkg" ? "/var/lib/dpkg/info" : "/var/lib/pacman/local", 0, ""});
 }

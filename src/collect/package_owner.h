@@ -25,7 +25,7 @@ class PackageOwners {
   System& system_;
   const Machine& machine_;
   bool loaded_ = false;
-  std::string not_seen_;  ///< why the lists are not complete; empty: they are
+  std::string not_seen_;                                    ///< why the lists are not complete; empty: they are
   std::map<std::string, std::string, std::less<>> owners_;  ///< path without "/usr" in front → package
 };
 

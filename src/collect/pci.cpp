@@ -17,7 +17,8 @@ constexpr std::int64_t bridge_class = 0x0604;
 /// The files of one function in sysfs.
 class DeviceFiles {
  public:
-  DeviceFiles(System& system, const std::string& address) : system_(system), folder_(std::string(devices_folder) + "/" + address + "/") {}
+  DeviceFiles(System& system, const std::string& address)
+      : system_(system), folder_(std::string(devices_folder) + "/" + address + "/") {}
 
   System& system() const { return system_; }
   std::string path(std::string_view name) const { return folder_ + std::string(name); }
@@ -37,7 +38,9 @@ class DeviceFiles {
     return not_seen_because<std::string>(target.error(), path(name));
   }
 
-  Fact<std::string> line(std::string_view name, bool missing_is_absent) const { return line_fact(system_, path(name), missing_is_absent); }
+  Fact<std::string> line(std::string_view name, bool missing_is_absent) const {
+    return line_fact(system_, path(name), missing_is_absent);
+  }
   Fact<std::int64_t> number(std::string_view name) const { return number_fact(system_, path(name), true); }
 
   Fact<bool> flag(std::string_view name) const {
@@ -77,8 +80,9 @@ Fact<std::vector<PciBar>> find_bars(const DeviceFiles& files) {
 
 Fact<AerCounters> find_aer(const DeviceFiles& files) {
   AerCounters counters;
-  const std::pair<const char*, std::int64_t*> parts[] = {
-      {"aer_dev_correctable", &counters.correctable}, {"aer_dev_nonfatal", &counters.nonfatal}, {"aer_dev_fatal", &counters.fatal}};
+  const std::pair<const char*, std::int64_t*> parts[] = {{"aer_dev_correctable", &counters.correctable},
+                                                         {"aer_dev_nonfatal", &counters.nonfatal},
+                                                         {"aer_dev_fatal", &counters.fatal}};
   bool any = false;
   for (const auto& [name, counter] : parts) {
     const auto text = files.system().read_file(files.path(name), 65536);
@@ -97,8 +101,10 @@ void collect_iommu(const DeviceFiles& files, PciDevice& device) {
   const auto* name = group.get();
   const auto number = name ? decimal(*name) : std::nullopt;
   if (!number) {
-    device.iommu_group = group.is_absent() ? Fact<std::int64_t>::absent(group.origin()) : Fact<std::int64_t>::not_seen(group.why(), group.origin());
-    device.iommu_domain = group.is_absent() ? Fact<std::string>::absent(group.origin()) : Fact<std::string>::not_seen(group.why(), group.origin());
+    device.iommu_group = group.is_absent() ? Fact<std::int64_t>::absent(group.origin())
+                                           : Fact<std::int64_t>::not_seen(group.why(), group.origin());
+    device.iommu_domain =
+        group.is_absent() ? Fact<std::string>::absent(group.origin()) : Fact<std::string>::not_seen(group.why(), group.origin());
     return;
   }
   device.iommu_group = Fact<std::int64_t>::known(*number, group.origin());

@@ -20,8 +20,9 @@ bool is_pci_address(std::string_view text) {
   const std::size_t size = text.size();
   if (size < 12 || size > 16) return false;
   const std::size_t domain = size - 8;  // "DDDD" before ":BB:DD.F"
-  return all_hex(text.substr(0, domain)) && text[domain] == ':' && all_hex(text.substr(domain + 1, 2)) && text[domain + 3] == ':' &&
-         all_hex(text.substr(domain + 4, 2)) && text[domain + 6] == '.' && text[domain + 7] >= '0' && text[domain + 7] <= '7';
+  return all_hex(text.substr(0, domain)) && text[domain] == ':' && all_hex(text.substr(domain + 1, 2)) &&
+         text[domain + 3] == ':' && all_hex(text.substr(domain + 4, 2)) && text[domain + 6] == '.' && text[domain + 7] >= '0' &&
+         text[domain + 7] <= '7';
 }
 
 std::vector<std::string> addresses_in_path(std::string_view path) {
@@ -67,7 +68,8 @@ std::optional<std::int64_t> parse_aer_total(std::string_view text) {
       total = *count;
     } else {
       const std::int64_t before = sum.value_or(0);
-      sum = before > std::numeric_limits<std::int64_t>::max() - *count ? std::numeric_limits<std::int64_t>::max() : before + *count;
+      sum =
+          before > std::numeric_limits<std::int64_t>::max() - *count ? std::numeric_limits<std::int64_t>::max() : before + *count;
     }
     return true;
   });

@@ -20,7 +20,8 @@ struct KnownService {
 
 constexpr KnownService known_services[] = {
     {"nvidia-persistenced", "nvidia-persistenced", "/run/nvidia-persistenced/nvidia-persistenced.pid", "", true},
-    {"nvidia-fabricmanager", "nv-fabricmanager", "/run/nvidia-fabricmanager/nv-fabricmanager.pid", "/var/log/fabricmanager.log", true},
+    {"nvidia-fabricmanager", "nv-fabricmanager", "/run/nvidia-fabricmanager/nv-fabricmanager.pid", "/var/log/fabricmanager.log",
+     true},
     {"nvidia-powerd", "nvidia-powerd", "", "", false},
     {"nvidia-gridd", "nvidia-gridd", "/run/nvidia-gridd/nvidia-gridd.pid", "", false},
     {"nvidia-suspend", "", "", "", false},
@@ -37,15 +38,39 @@ constexpr KnownService known_services[] = {
 };
 
 // Command names worth telling; the kernel cuts them to 15 bytes (TASK_COMM_LEN).
-constexpr const char* known_processes[] = {
-    "nvidia-persistenced", "nv-fabricmanager", "nvidia-cuda-mps-control", "nvidia-cuda-mps-server", "nvidia-powerd", "nvidia-gridd", "nv-hostengine",
-    "nvidia-imex",         "nvidia-topologyd", "nvidia-smi",              "nvidia-device-plugin",   "dcgm-exporter", "nvidia-settings", "Xorg",
-    "X",                   "Xwayland",         "gnome-shell",             "kwin_wayland",           "gdm",           "gdm3",         "sddm",
-    "lightdm",             "dockerd",          "containerd",              "kubelet",                "supergfxd",     "bumblebeed",   "optimus-manager"};
+constexpr const char* known_processes[] = {"nvidia-persistenced",
+                                           "nv-fabricmanager",
+                                           "nvidia-cuda-mps-control",
+                                           "nvidia-cuda-mps-server",
+                                           "nvidia-powerd",
+                                           "nvidia-gridd",
+                                           "nv-hostengine",
+                                           "nvidia-imex",
+                                           "nvidia-topologyd",
+                                           "nvidia-smi",
+                                           "nvidia-device-plugin",
+                                           "dcgm-exporter",
+                                           "nvidia-settings",
+                                           "Xorg",
+                                           "X",
+                                           "Xwayland",
+                                           "gnome-shell",
+                                           "kwin_wayland",
+                                           "gdm",
+                                           "gdm3",
+                                           "sddm",
+                                           "lightdm",
+                                           "dockerd",
+                                           "containerd",
+                                           "kubelet",
+                                           "supergfxd",
+                                           "bumblebeed",
+                                           "optimus-manager"};
 constexpr std::size_t comm_length = 15;
 
 /// Folders of units, the one that wins first (systemd.unit(5)).
-constexpr const char* unit_folders[] = {"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"};
+constexpr const char* unit_folders[] = {"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system",
+                                        "/usr/lib/systemd/system", "/lib/systemd/system"};
 
 // ---- units ------------------------------------------------------------------------------------------------------------
 
@@ -143,7 +168,8 @@ void collect_init_script(System& system, Service& service) {
   for (const std::string& path : {"/etc/init.d/" + service.name, "/etc/sv/" + service.name + "/run"}) {
     if (!system.exists(path)) continue;
     service.unit = Fact<std::string>::known(path, origin_of(path));
-    for (const std::string& link : {"/etc/runlevels/default/" + service.name, "/var/service/" + service.name, "/etc/runit/runsvdir/default/" + service.name}) {
+    for (const std::string& link : {"/etc/runlevels/default/" + service.name, "/var/service/" + service.name,
+                                    "/etc/runit/runsvdir/default/" + service.name}) {
       if (system.status(link, false)) service.enabled = Fact<bool>::known(true, origin_of(link));
     }
     return;
@@ -153,8 +179,8 @@ void collect_init_script(System& system, Service& service) {
 // ---- processes --------------------------------------------------------------------------------------------------------
 
 struct Processes {
-  bool seen = false;              ///< process 1 is visible, so the others are
-  std::set<std::string> names;    ///< of known_processes
+  bool seen = false;                         ///< process 1 is visible, so the others are
+  std::set<std::string> names;               ///< of known_processes
   std::map<std::string, std::string> where;  ///< name → /proc/PID/comm
 };
 
@@ -184,7 +210,8 @@ Processes read_processes(System& system) {
 
 /// Where the control groups of services are, in any of the ways in which the hierarchies are mounted.
 std::vector<std::string> service_slices(System& system) {
-  std::vector<std::string> slices = {"/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice", "/sys/fs/cgroup/unified/system.slice"};
+  std::vector<std::string> slices = {"/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice",
+                                     "/sys/fs/cgroup/unified/system.slice"};
   std::erase_if(slices, [&](const std::string& slice) { return !system.is_directory(slice); });
   return slices;
 }
@@ -208,7 +235,8 @@ bool pid_file_holds(System& system, const KnownService& known) {
   return comm && *comm == std::string_view(known.process).substr(0, comm_length);
 }
 
-Fact<bool> find_running(System& system, const std::vector<std::string>& slices, const KnownService& known, const Processes& processes, bool in_container) {
+Fact<bool> find_running(System& system, const std::vector<std::string>& slices, const KnownService& known,
+                        const Processes& processes, bool in_container) {
   if (const auto path = populated_cgroup(system, slices, known.name)) return Fact<bool>::known(true, origin_of(*path));
   const auto process = processes.where.find(known.process);
   if (process != processes.where.end()) return Fact<bool>::known(true, origin_of(process->second, known.process));
@@ -226,7 +254,8 @@ constexpr std::size_t log_tail = std::size_t{64} << 10;
 constexpr std::size_t most_lines = 8;
 
 bool is_decisive(std::string_view line) {
-  constexpr const char* marks[] = {"error", "fail", "abort", "mismatch", "version", "unable", "not supported", "timeout", "timed out", "successfully", "licens", "fatal"};
+  constexpr const char* marks[] = {"error",         "fail",    "abort",     "mismatch",     "version", "unable",
+                                   "not supported", "timeout", "timed out", "successfully", "licens",  "fatal"};
   const std::string text = lower(line);
   return std::any_of(std::begin(marks), std::end(marks), [&](const char* mark) { return text.find(mark) != std::string::npos; });
 }
@@ -291,7 +320,8 @@ void collect_services(System& system, const CollectOptions&, Machine& machine) {
   const Processes processes = read_processes(system);
   const bool in_container = machine.os.container.is_known();
   if (processes.seen || !processes.names.empty()) {
-    machine.processes = Fact<std::vector<std::string>>::known({processes.names.begin(), processes.names.end()}, origin_of("/proc"));
+    machine.processes =
+        Fact<std::vector<std::string>>::known({processes.names.begin(), processes.names.end()}, origin_of("/proc"));
   } else {
     machine.processes = Fact<std::vector<std::string>>::not_seen("no processes visible here", origin_of("/proc"));
   }
@@ -311,7 +341,9 @@ void collect_services(System& system, const CollectOptions&, Machine& machine) {
     service.running = find_running(system, slices, known, processes, in_container);
     collect_log(system, known, service);
     // One program may come with units of two names: without a unit it is told once.
-    const bool told = !service.unit.is_known() && std::any_of(services.begin(), services.end(), [&](const Service& other) { return process_of(other.name) == known.process; });
+    const bool told = !service.unit.is_known() && std::any_of(services.begin(), services.end(), [&](const Service& other) {
+      return process_of(other.name) == known.process;
+    });
     const bool sign = service.unit.is_known() || service.running.is(true) || !service.log.empty();
     if ((sign && !told) || known.always_told) services.push_back(std::move(service));
   }

@@ -71,9 +71,10 @@ std::set<std::string, std::less<>> read_mount_points(System& system) {
 /// three equal files there.
 using CopyKey = std::string;
 CopyKey copy_key(const LibraryFile& file, const std::string& soname) {
-  if (file.state == "dangling" || file.state == "unreadable") return soname + "|" + (file.real_path.empty() ? file.path : file.real_path);
-  return soname + "|" + std::string(folder_of(file.real_path)) + "|" + file.driver_version.value_or("?") + "|" + std::to_string(file.size) + "|" +
-         file.elf_class;
+  if (file.state == "dangling" || file.state == "unreadable")
+    return soname + "|" + (file.real_path.empty() ? file.path : file.real_path);
+  return soname + "|" + std::string(folder_of(file.real_path)) + "|" + file.driver_version.value_or("?") + "|" +
+         std::to_string(file.size) + "|" + file.elf_class;
 }
 
 /// Prefers the name that a process asks for, then the real file.
@@ -145,7 +146,8 @@ void fill_owners(System& system, const Machine& machine, std::vector<DriverLibra
   for (auto& library : libraries) {
     if (!library.package.is_absent()) continue;
     const bool sibling = std::ranges::any_of(libraries, [&](const DriverLibrary& other) {
-      return other.package.is_known() && folder_of(other.real_path) == folder_of(library.real_path) && other.version_in_name == library.version_in_name;
+      return other.package.is_known() && folder_of(other.real_path) == folder_of(library.real_path) &&
+             other.version_in_name == library.version_in_name;
     });
     if (sibling) library.package = Fact<std::string>::not_seen("the file lists name only a part of this driver's libraries");
   }
@@ -182,13 +184,15 @@ void collect_user_driver(System& system, const CollectOptions& /*options*/, Mach
     copies.mark_winner(resolve_library(view, machine.environment, soname, kind.elf_class, kind.machine), soname);
 
   const auto mounts = read_mount_points(system);
-  for (auto& library : copies.libraries) library.bind_mounted = mounts.contains(library.path) || mounts.contains(library.real_path);
+  for (auto& library : copies.libraries)
+    library.bind_mounted = mounts.contains(library.path) || mounts.contains(library.real_path);
   fill_owners(system, machine, copies.libraries);
 
   driver.libraries = Fact<std::vector<DriverLibrary>>::known(std::move(copies.libraries));
   const auto link = resolve_library(view, machine.environment, "libcuda.so", kind.elf_class, kind.machine);
   driver.libcuda_dev_link = Fact<bool>::known(link.file != nullptr, {link.file ? link.file->path : "loader", 0, ""});
-  driver.search_complete = Fact<bool>::known(problems.empty(), {problems.empty() ? "" : "loader", 0, problems.empty() ? "" : problems.front()});
+  driver.search_complete =
+      Fact<bool>::known(problems.empty(), {problems.empty() ? "" : "loader", 0, problems.empty() ? "" : problems.front()});
 }
 
 }  // namespace gpuvet

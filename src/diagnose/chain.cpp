@@ -73,7 +73,8 @@ LinkView view_device_nodes(const RuleContext& context) {
   if (find_node(context.machine, "/dev/nvidiactl") == nullptr) return {};
   std::string text = "/dev/nvidiactl";
   for (const DeviceNode& node : *context.machine.device_nodes.nodes.get()) {
-    const bool gpu = node.path.starts_with("/dev/nvidia") && node.path.size() > 11 && node.path[11] >= '0' && node.path[11] <= '9';
+    const bool gpu =
+        node.path.starts_with("/dev/nvidia") && node.path.size() > 11 && node.path[11] >= '0' && node.path[11] <= '9';
     if (gpu || node.path == "/dev/nvidia-uvm") text += ", " + node.path.substr(5);
   }
   return {true, text};
@@ -90,11 +91,16 @@ LinkView view_user_driver(const RuleContext& context) {
 
 LinkView view_link(const RuleContext& context, Layer layer) {
   switch (layer) {
-    case Layer::Hardware: return view_hardware(context);
-    case Layer::KernelModule: return view_kernel_module(context);
-    case Layer::DeviceNode: return view_device_nodes(context);
-    case Layer::UserDriver: return view_user_driver(context);
-    default: return {};
+    case Layer::Hardware:
+      return view_hardware(context);
+    case Layer::KernelModule:
+      return view_kernel_module(context);
+    case Layer::DeviceNode:
+      return view_device_nodes(context);
+    case Layer::UserDriver:
+      return view_user_driver(context);
+    default:
+      return {};
   }
 }
 

@@ -86,7 +86,8 @@ Finding healthy_finding(const std::vector<ChainLink>& chain) {
   finding.layer = Layer::UserDriver;
   finding.severity = Severity::Note;
   for (const ChainLink& link : chain) {
-    if (link.state == LinkState::Ok && !link.detail.empty()) finding.evidence.push_back({std::string(layer_name(link.layer)), 0, link.detail});
+    if (link.state == LinkState::Ok && !link.detail.empty())
+      finding.evidence.push_back({std::string(layer_name(link.layer)), 0, link.detail});
   }
   return finding;
 }

@@ -21,9 +21,7 @@ struct ByteView {
   std::string_view bytes;
   bool big_endian = false;
 
-  bool has(std::uint64_t offset, std::uint64_t length) const {
-    return offset <= bytes.size() && length <= bytes.size() - offset;
-  }
+  bool has(std::uint64_t offset, std::uint64_t length) const { return offset <= bytes.size() && length <= bytes.size() - offset; }
   std::uint64_t number(std::uint64_t offset, unsigned width) const {
     if (!has(offset, width)) return 0;
     std::uint64_t value = 0;

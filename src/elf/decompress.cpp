@@ -111,10 +111,14 @@ class GzipDecoder final : public Decoder {
 
 std::unique_ptr<Decoder> make_decoder(Compression compression) {
   switch (compression) {
-    case Compression::Xz: return std::make_unique<XzDecoder>();
-    case Compression::Zstd: return std::make_unique<ZstdDecoder>();
-    case Compression::Gzip: return std::make_unique<GzipDecoder>();
-    case Compression::None: break;
+    case Compression::Xz:
+      return std::make_unique<XzDecoder>();
+    case Compression::Zstd:
+      return std::make_unique<ZstdDecoder>();
+    case Compression::Gzip:
+      return std::make_unique<GzipDecoder>();
+    case Compression::None:
+      break;
   }
   return nullptr;
 }
@@ -145,10 +149,14 @@ Compression compression_of(std::string_view first_bytes) {
 
 std::string compression_name(Compression compression) {
   switch (compression) {
-    case Compression::Xz: return "xz";
-    case Compression::Zstd: return "zst";
-    case Compression::Gzip: return "gz";
-    case Compression::None: break;
+    case Compression::Xz:
+      return "xz";
+    case Compression::Zstd:
+      return "zst";
+    case Compression::Gzip:
+      return "gz";
+    case Compression::None:
+      break;
   }
   return "";
 }

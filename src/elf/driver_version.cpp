@@ -91,7 +91,8 @@ void search(const ElfFile& elf, Range range, VersionStrings& found) {
 Fact<std::string> decide(const VersionStrings& found, bool complete) {
   if (found.anchored.size() == 1) return Fact<std::string>::known(*found.anchored.begin());
   if (found.anchored.size() > 1) return Fact<std::string>::not_seen("the file names several driver versions as its own");
-  if (found.bare.empty()) return Fact<std::string>::not_seen(complete ? "no version in the file" : "no version where it usually stands");
+  if (found.bare.empty())
+    return Fact<std::string>::not_seen(complete ? "no version in the file" : "no version where it usually stands");
   if (found.bare.size() == 1 && complete) return Fact<std::string>::known(*found.bare.begin());
   return Fact<std::string>::not_seen("the file names several driver versions and marks none as its own");
 }

@@ -13,9 +13,21 @@ constexpr std::uint64_t max_versions = 1024;
 constexpr std::size_t version_area = std::size_t{128} << 10;
 
 enum Tag : std::uint64_t {
-  Null = 0, Needed = 1, Hash = 4, StringTable = 5, SymbolTable = 6, StringSize = 10, Soname = 14, Rpath = 15, Runpath = 29,
-  GnuHash = 0x6ffffef5, Flags1 = 0x6ffffffb, VersionDefinition = 0x6ffffffc, VersionDefinitionCount = 0x6ffffffd,
-  VersionNeed = 0x6ffffffe, VersionNeedCount = 0x6fffffff
+  Null = 0,
+  Needed = 1,
+  Hash = 4,
+  StringTable = 5,
+  SymbolTable = 6,
+  StringSize = 10,
+  Soname = 14,
+  Rpath = 15,
+  Runpath = 29,
+  GnuHash = 0x6ffffef5,
+  Flags1 = 0x6ffffffb,
+  VersionDefinition = 0x6ffffffc,
+  VersionDefinitionCount = 0x6ffffffd,
+  VersionNeed = 0x6ffffffe,
+  VersionNeedCount = 0x6fffffff
 };
 
 void apply(const ElfFile& elf, DynamicSection& d, std::uint64_t tag, std::uint64_t value) {
@@ -23,20 +35,47 @@ void apply(const ElfFile& elf, DynamicSection& d, std::uint64_t tag, std::uint64
     case Needed:
       if (d.needed.size() < max_needed) d.needed.push_back(value);
       break;
-    case Soname: d.soname = value; break;
-    case Rpath: d.rpath = value; break;
-    case Runpath: d.runpath = value; break;
-    case Flags1: d.flags_1 = value; break;
-    case StringTable: d.strings = elf.offset_of(value); break;
-    case StringSize: d.strings_size = value; break;
-    case SymbolTable: d.symbols = elf.offset_of(value); break;
-    case GnuHash: d.gnu_hash = elf.offset_of(value); break;
-    case Hash: d.hash = elf.offset_of(value); break;
-    case VersionDefinition: d.version_definitions = elf.offset_of(value); break;
-    case VersionDefinitionCount: d.version_definition_count = value; break;
-    case VersionNeed: d.version_needs = elf.offset_of(value); break;
-    case VersionNeedCount: d.version_need_count = value; break;
-    default: break;
+    case Soname:
+      d.soname = value;
+      break;
+    case Rpath:
+      d.rpath = value;
+      break;
+    case Runpath:
+      d.runpath = value;
+      break;
+    case Flags1:
+      d.flags_1 = value;
+      break;
+    case StringTable:
+      d.strings = elf.offset_of(value);
+      break;
+    case StringSize:
+      d.strings_size = value;
+      break;
+    case SymbolTable:
+      d.symbols = elf.offset_of(value);
+      break;
+    case GnuHash:
+      d.gnu_hash = elf.offset_of(value);
+      break;
+    case Hash:
+      d.hash = elf.offset_of(value);
+      break;
+    case VersionDefinition:
+      d.version_definitions = elf.offset_of(value);
+      break;
+    case VersionDefinitionCount:
+      d.version_definition_count = value;
+      break;
+    case VersionNeed:
+      d.version_needs = elf.offset_of(value);
+      break;
+    case VersionNeedCount:
+      d.version_need_count = value;
+      break;
+    default:
+      break;
   }
 }
 
@@ -44,7 +83,8 @@ void apply(const ElfFile& elf, DynamicSection& d, std::uint64_t tag, std::uint64
 
 std::uint64_t ElfFile::offset_of(std::uint64_t address) const {
   for (const auto& s : segments)
-    if (s.type == segment_load && address >= s.address && address - s.address < s.file_size) return s.offset + (address - s.address);
+    if (s.type == segment_load && address >= s.address && address - s.address < s.file_size)
+      return s.offset + (address - s.address);
   return 0;
 }
 
@@ -57,7 +97,8 @@ std::string ElfFile::read(std::uint64_t offset, std::size_t length) const {
 std::optional<DynamicSection> read_dynamic_section(const ElfFile& elf) {
   const auto segment = std::ranges::find_if(elf.segments, [](const ElfSegment& s) { return s.type == segment_dynamic; });
   if (segment == elf.segments.end()) return std::nullopt;
-  const auto bytes = elf.read(segment->offset, static_cast<std::size_t>(std::min<std::uint64_t>(segment->file_size, max_dynamic)));
+  const auto bytes =
+      elf.read(segment->offset, static_cast<std::size_t>(std::min<std::uint64_t>(segment->file_size, max_dynamic)));
   const auto v = elf.header.view(bytes);
   const unsigned w = elf.header.word();
   DynamicSection dynamic;

@@ -118,15 +118,24 @@ std::optional<ElfSection> find_section(FileReader& file, const ElfHeader& header
 
 std::string elf_machine_name(std::uint16_t machine) {
   switch (machine) {
-    case 3: return "i386";
-    case 21: return "ppc64";
-    case 22: return "s390x";
-    case 40: return "arm";
-    case 62: return "x86_64";
-    case 183: return "aarch64";
-    case 243: return "riscv";
-    case 258: return "loongarch";
-    default: return "machine-" + std::to_string(machine);
+    case 3:
+      return "i386";
+    case 21:
+      return "ppc64";
+    case 22:
+      return "s390x";
+    case 40:
+      return "arm";
+    case 62:
+      return "x86_64";
+    case 183:
+      return "aarch64";
+    case 243:
+      return "riscv";
+    case 258:
+      return "loongarch";
+    default:
+      return "machine-" + std::to_string(machine);
   }
 }
 

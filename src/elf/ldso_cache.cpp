@@ -20,14 +20,16 @@ constexpr std::size_t max_text = 4096;
 using Entries = std::vector<LoaderCacheEntry>;
 
 /// Adds an entry whose strings lie at these offsets of `texts`; one with strings out of range is left out.
-void add(Entries& entries, const ByteView& texts, std::uint64_t soname, std::uint64_t path, std::int64_t flags, std::uint64_t hwcap) {
-  LoaderCacheEntry entry{std::string(texts.c_string(soname).substr(0, max_text)), std::string(texts.c_string(path).substr(0, max_text)),
-                         flags, hwcap};
+void add(Entries& entries, const ByteView& texts, std::uint64_t soname, std::uint64_t path, std::int64_t flags,
+         std::uint64_t hwcap) {
+  LoaderCacheEntry entry{std::string(texts.c_string(soname).substr(0, max_text)),
+                         std::string(texts.c_string(path).substr(0, max_text)), flags, hwcap};
   if (!entry.soname.empty() && !entry.path.empty()) entries.push_back(std::move(entry));
 }
 
 /// The table is written in the byte order of its machine: a count that does not fit means the other one.
-std::optional<ByteView> in_fitting_order(std::string_view bytes, std::uint64_t count_at, std::uint64_t header, std::uint64_t entry) {
+std::optional<ByteView> in_fitting_order(std::string_view bytes, std::uint64_t count_at, std::uint64_t header,
+                                         std::uint64_t entry) {
   for (const bool big : {false, true}) {
     const ByteView v{bytes, big};
     const auto count = v.u32(count_at);

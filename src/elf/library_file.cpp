@@ -14,9 +14,18 @@ namespace {
 using namespace std::string_view_literals;
 
 // Symbols that tell what a driver library can do, and those that a loader of it asks for.
-constexpr std::array driver_symbols{"cuInit"sv,           "cuDriverGetVersion"sv,   "cuGetProcAddress"sv, "cuGetProcAddress_v2"sv,
-                                    "cuLibraryLoadData"sv, "cuLaunchKernelEx"sv,     "cuCtxCreate_v4"sv,   "cuGreenCtxCreate"sv,
-                                    "cuMemCreate"sv,       "cuTensorMapEncodeTiled"sv, "nvmlInit_v2"sv,   "nvmlInit"sv};
+constexpr std::array driver_symbols{"cuInit"sv,
+                                    "cuDriverGetVersion"sv,
+                                    "cuGetProcAddress"sv,
+                                    "cuGetProcAddress_v2"sv,
+                                    "cuLibraryLoadData"sv,
+                                    "cuLaunchKernelEx"sv,
+                                    "cuCtxCreate_v4"sv,
+                                    "cuGreenCtxCreate"sv,
+                                    "cuMemCreate"sv,
+                                    "cuTensorMapEncodeTiled"sv,
+                                    "nvmlInit_v2"sv,
+                                    "nvmlInit"sv};
 
 bool is_cuda(std::string_view soname) { return soname.starts_with("libcuda.so"); }
 bool is_nvml(std::string_view soname) { return soname.starts_with("libnvidia-ml.so"); }
@@ -44,8 +53,10 @@ bool returns_constant(const ElfFile& elf, std::uint64_t address, std::uint32_t n
         if (v.u32(at) == (0x52800000u | number << 5) && v.u32(at + 4) == 0xd65f03c0u) return true;
       return false;
     }
-    case 21: return v.u32(0) == (0x38600000u | number);
-    default: return false;
+    case 21:
+      return v.u32(0) == (0x38600000u | number);
+    default:
+      return false;
   }
 }
 
@@ -86,7 +97,9 @@ void fill_driver_facts(const ElfFile& elf, const DynamicSection& dynamic, Librar
 }
 
 void fill_dynamic_facts(const ElfFile& elf, const DynamicSection& dynamic, LibraryFile& library) {
-  const auto text = [&](std::optional<std::uint64_t> offset) { return offset ? dynamic_string(elf, dynamic, *offset) : std::string{}; };
+  const auto text = [&](std::optional<std::uint64_t> offset) {
+    return offset ? dynamic_string(elf, dynamic, *offset) : std::string{};
+  };
   library.soname = text(dynamic.soname);
   library.rpath = text(dynamic.rpath);
   library.runpath = text(dynamic.runpath);

@@ -16,9 +16,10 @@ constexpr std::size_t kept_window = std::size_t{512} << 10;  // amdgpu's .modinf
 constexpr std::size_t max_padding = 64;
 constexpr auto landmark = "vermagic="sv;
 
-constexpr std::array known_keys{"srcversion"sv, "version"sv,  "vermagic"sv,  "license"sv,   "name"sv,     "depends"sv,   "author"sv,
-                                "description"sv, "alias"sv,   "firmware"sv,  "parmtype"sv,  "parm"sv,     "softdep"sv,   "intree"sv,
-                                "retpoline"sv,   "supported"sv, "import_ns"sv, "rhelversion"sv, "file"sv, "staging"sv,  "livepatch"sv};
+constexpr std::array known_keys{"srcversion"sv, "version"sv,     "vermagic"sv,  "license"sv,   "name"sv,      "depends"sv,
+                                "author"sv,     "description"sv, "alias"sv,     "firmware"sv,  "parmtype"sv,  "parm"sv,
+                                "softdep"sv,    "intree"sv,      "retpoline"sv, "supported"sv, "import_ns"sv, "rhelversion"sv,
+                                "file"sv,       "staging"sv,     "livepatch"sv};
 
 bool key_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
@@ -124,7 +125,7 @@ tl::expected<ModuleInfo, std::string> read_module_info(std::string_view elf_byte
   if (!header) return tl::unexpected(header.error());
   ModinfoScanner scanner;
   if (scanner.feed(elf_bytes) || scanner.finish()) return std::move(scanner.info);
-  return info;
+  return tl::unexpected(info.error());
 }
 
 bool ModinfoScanner::feed(std::string_view piece) {

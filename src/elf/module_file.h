@@ -15,11 +15,11 @@
 namespace gpuvet {
 
 struct ModuleFileContent {
-  std::string compression;    ///< told from the first bytes, not from the name: "", "xz", "zst", "gz"
-  ModuleInfo info;            ///< in the order of the section
-  Fact<bool> has_signature;   ///< not seen: compressed, and reading stopped before the end of the file
-  Fact<std::string> signer;   ///< known only where the trailer names one; absent: no signature
-  std::uint64_t bytes_read = 0;          ///< of the file
+  std::string compression;       ///< told from the first bytes, not from the name: "", "xz", "zst", "gz"
+  ModuleInfo info;               ///< in the order of the section
+  Fact<bool> has_signature;      ///< not seen: compressed, and reading stopped before the end of the file
+  Fact<std::string> signer;      ///< known only where the trailer names one; absent: no signature
+  std::uint64_t bytes_read = 0;  ///< of the file
   std::uint64_t bytes_decompressed = 0;
 
   /// First value of a key ("version", "vermagic", …); null: the module does not say.

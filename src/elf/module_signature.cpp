@@ -73,9 +73,9 @@ std::string pkcs7_signer(std::string_view der) {
   auto wrapped = take(content_info.content, der_context_0);
   auto signed_data = take(wrapped.content, der_sequence);
   auto& parts = signed_data.content;
-  take(parts, der_integer);   // version
-  take(parts, der_set);       // digest algorithms
-  take(parts, der_sequence);  // the (detached) content
+  take(parts, der_integer);    // version
+  take(parts, der_set);        // digest algorithms
+  take(parts, der_sequence);   // the (detached) content
   take(parts, der_context_0);  // certificates
   take(parts, der_context_1);  // revocation lists
   auto infos = take(parts, der_set);

@@ -19,7 +19,8 @@ struct Search {
   bool decided() const { return result.file != nullptr || result.blocked_by != nullptr; }
 
   bool fits(const LibraryFile& file) const {
-    return file.state == "elf" && (elf_class.empty() || file.elf_class == elf_class) && (machine.empty() || file.machine == machine);
+    return file.state == "elf" && (elf_class.empty() || file.elf_class == elf_class) &&
+           (machine.empty() || file.machine == machine);
   }
 
   const LibraryFile* at(std::string_view path) const {

@@ -21,8 +21,9 @@ struct Resolution {
 };
 
 /// For a dlopen or DT_NEEDED of `soname` by a program without RPATH, of the class ("64") and machine ("x86_64") given.
-/// Files of another class or machine, unreadable ones and dangling links are passed over; an empty or non-ELF file ends the search.
-Resolution resolve_library(const LoaderView& view, const std::map<std::string, std::string>& environment,
-                           std::string_view soname, std::string_view elf_class, std::string_view machine);
+/// Files of another class or machine, unreadable ones and dangling links are passed over; an empty or non-ELF file ends the
+/// search.
+Resolution resolve_library(const LoaderView& view, const std::map<std::string, std::string>& environment, std::string_view soname,
+                           std::string_view elf_class, std::string_view machine);
 
 }  // namespace gpuvet

@@ -350,7 +350,9 @@ void visit_fields(Visitor&& v, auto&& o, const Machine*) {
 
 /// True for the plain structs above.
 template <class T>
-concept HasFields = requires(T& o) { visit_fields([](const char*, auto&) {}, o, static_cast<const T*>(nullptr)); };
+concept HasFields = requires(T& o) {
+  visit_fields([](const char*, auto&) {}, o, static_cast<const T*>(nullptr));
+};
 
 template <class T, class Visitor>
 void visit_fields(T& object, Visitor&& visitor) {

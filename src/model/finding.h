@@ -14,7 +14,16 @@ namespace gpuvet {
 
 /// The links of the chain, in order, then the two worlds that are no links.
 enum class Layer : std::uint8_t {
-  Hardware, KernelModule, DeviceNode, UserDriver, Toolkit, RuntimeLibrary, Framework, Application, Container, Wsl
+  Hardware,
+  KernelModule,
+  DeviceNode,
+  UserDriver,
+  Toolkit,
+  RuntimeLibrary,
+  Framework,
+  Application,
+  Container,
+  Wsl
 };
 inline constexpr int chain_length = 8;  ///< Hardware … Application
 
@@ -40,7 +49,7 @@ struct Finding {
   Severity severity = Severity::Error;
   double rank = 1;                                ///< likelihood, 0 … 1
   std::map<std::string, std::string> parameters;  ///< fill the {placeholders} of the record's texts
-  std::string variant;                            ///< which of the record's texts (e.g. the story of a version mismatch); empty: the main one
+  std::string variant;  ///< which of the record's texts (e.g. the story of a version mismatch); empty: the main one
   std::vector<Origin> evidence;
   std::vector<Action> repair;
   std::vector<std::string> explains;  ///< slugs of fired findings that are consequences of this one (filled by diagnose)
@@ -56,7 +65,8 @@ struct ChainLink {
 
 /// Something that could not be seen. The renderers have a name and an advice for each `what`.
 struct NotSeen {
-  std::string what;  ///< "pci-bus", "kernel-modules", "module-files", "device-nodes", "driver-libraries", "kernel-log", "packages", "environment", "later-links"
+  std::string what;  ///< "pci-bus", "kernel-modules", "module-files", "device-nodes", "driver-libraries", "kernel-log",
+                     ///< "packages", "environment", "later-links"
   std::string why;   ///< "permission denied", "no /dev in this root"
   friend bool operator==(const NotSeen&, const NotSeen&) = default;
 };
@@ -67,7 +77,7 @@ struct Diagnosis {
   std::vector<Finding> findings;  ///< in chain order; the root cause is the one of that kind
   std::vector<ChainLink> chain;
   std::vector<NotSeen> not_seen;
-  std::string purpose;            ///< what was judged; empty: the driver
+  std::string purpose;  ///< what was judged; empty: the driver
   friend bool operator==(const Diagnosis&, const Diagnosis&) = default;
 };
 

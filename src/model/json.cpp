@@ -13,7 +13,7 @@ namespace gpuvet {
 namespace {
 
 constexpr std::size_t max_bytes = std::size_t{64} << 20;
-constexpr int max_depth = 32;  ///< Machine itself nests about ten deep
+constexpr int max_depth = 32;                            ///< Machine itself nests about ten deep
 constexpr std::size_t max_items = std::size_t{1} << 18;  ///< "[{},{},…" would else become gigabytes of empty structs
 constexpr std::size_t max_quoted = 40;
 
@@ -22,13 +22,19 @@ constexpr std::size_t max_quoted = 40;
 // Field left out: nothing is lost, because reading starts from the default.
 bool is_empty(const std::string& v) { return v.empty(); }
 template <class T>
-bool is_empty(const std::vector<T>& v) { return v.empty(); }
+bool is_empty(const std::vector<T>& v) {
+  return v.empty();
+}
 bool is_empty(const std::map<std::string, std::string>& v) { return v.empty(); }
 template <class T>
-bool is_empty(const Fact<T>& v) { return v == Fact<T>(); }
+bool is_empty(const Fact<T>& v) {
+  return v == Fact<T>();
+}
 bool is_empty(const Origin& v) { return v == Origin(); }
 template <class T>
-bool is_empty(const T&) { return false; }
+bool is_empty(const T&) {
+  return false;
+}
 
 void write(JsonWriter& w, const std::string& v) { w.string(v); }
 void write(JsonWriter& w, bool v) { w.boolean(v); }
@@ -140,11 +146,10 @@ class Reader {
     }
   }
   template <class Integer>
-    requires(std::is_integral_v<Integer> && !std::is_same_v<Integer, bool>)
-  void read(const json& j, Integer& out) {
+  requires(std::is_integral_v<Integer> && !std::is_same_v<Integer, bool>) void read(const json& j, Integer& out) {
     if (!j.is_number_integer()) return fail("not a whole number");
-    const bool fits = j.is_number_unsigned() ? std::in_range<Integer>(j.get<std::uint64_t>())
-                                             : std::in_range<Integer>(j.get<std::int64_t>());
+    const bool fits =
+        j.is_number_unsigned() ? std::in_range<Integer>(j.get<std::uint64_t>()) : std::in_range<Integer>(j.get<std::int64_t>());
     if (!fits) return fail("number out of range");
     out = j.is_number_unsigned() ? static_cast<Integer>(j.get<std::uint64_t>()) : static_cast<Integer>(j.get<std::int64_t>());
   }

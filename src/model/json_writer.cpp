@@ -23,10 +23,17 @@ void append_escaped_byte(std::string& out, char byte) {
 
 void append_control(std::string& out, char32_t code) {
   switch (code) {
-    case '\n': out += "\\n"; return;
-    case '\t': out += "\\t"; return;
-    case '\r': out += "\\r"; return;
-    default: append_hex4(out, static_cast<unsigned>(code));
+    case '\n':
+      out += "\\n";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    default:
+      append_hex4(out, static_cast<unsigned>(code));
   }
 }
 

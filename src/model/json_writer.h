@@ -44,7 +44,7 @@ class JsonWriter {
 
   std::string out_;
   int depth_ = 0;
-  bool first_ = true;      ///< nothing yet in the innermost container
+  bool first_ = true;  ///< nothing yet in the innermost container
   bool after_key_ = false;
 };
 

@@ -29,28 +29,29 @@ struct User {
 };
 
 struct OperatingSystem {
-  Fact<std::string> id;           ///< os-release ID: "ubuntu", "rocky", "arch"
-  Fact<std::string> id_like;      ///< os-release ID_LIKE, as written
-  Fact<std::string> version_id;   ///< "22.04"
-  Fact<std::string> codename;     ///< VERSION_CODENAME
+  Fact<std::string> id;          ///< os-release ID: "ubuntu", "rocky", "arch"
+  Fact<std::string> id_like;     ///< os-release ID_LIKE, as written
+  Fact<std::string> version_id;  ///< "22.04"
+  Fact<std::string> codename;    ///< VERSION_CODENAME
   Fact<std::string> pretty_name;
   Fact<std::string> architecture;  ///< "x86_64", "aarch64", …
   Fact<std::string> glibc;         ///< "2.35"; absent on musl
   Fact<std::string> kernel;        ///< release of the running kernel
   Fact<std::string> kernel_command_line;
-  Fact<std::string> lockdown;      ///< "none", "integrity", "confidentiality"
+  Fact<std::string> lockdown;  ///< "none", "integrity", "confidentiality"
   Fact<bool> secure_boot;
   Fact<bool> selinux_enforcing;
-  Fact<std::string> hypervisor;    ///< "kvm", "vmware", "hyperv", "xen", "virtualbox", "qemu", "parallels"; absent on bare metal
-  Fact<std::string> cloud;         ///< "aws", "gcp", "azure", "oracle", "alibaba", …
-  Fact<std::string> system_vendor;   ///< DMI
-  Fact<std::string> product_name;    ///< DMI
-  Fact<std::int64_t> chassis_type;   ///< DMI number; 8, 9, 10, 14, 31, 32 are portable
-  Fact<std::string> container;     ///< "docker", "podman", "kubernetes", "lxc", "apptainer", "enroot", "nspawn", …; absent outside one
-  Fact<std::int64_t> wsl;          ///< 1 or 2; absent elsewhere
-  Fact<std::string> jetson;        ///< L4T release line of /etc/nv_tegra_release or device-tree model; absent elsewhere
-  Fact<std::int64_t> boot_time;    ///< seconds since the epoch (/proc/stat btime)
-  Fact<std::int64_t> uptime;       ///< seconds
+  Fact<std::string> hypervisor;     ///< "kvm", "vmware", "hyperv", "xen", "virtualbox", "qemu", "parallels"; absent on bare metal
+  Fact<std::string> cloud;          ///< "aws", "gcp", "azure", "oracle", "alibaba", …
+  Fact<std::string> system_vendor;  ///< DMI
+  Fact<std::string> product_name;   ///< DMI
+  Fact<std::int64_t> chassis_type;  ///< DMI number; 8, 9, 10, 14, 31, 32 are portable
+  Fact<std::string>
+      container;           ///< "docker", "podman", "kubernetes", "lxc", "apptainer", "enroot", "nspawn", …; absent outside one
+  Fact<std::int64_t> wsl;  ///< 1 or 2; absent elsewhere
+  Fact<std::string> jetson;      ///< L4T release line of /etc/nv_tegra_release or device-tree model; absent elsewhere
+  Fact<std::int64_t> boot_time;  ///< seconds since the epoch (/proc/stat btime)
+  Fact<std::int64_t> uptime;     ///< seconds
   friend bool operator==(const OperatingSystem&, const OperatingSystem&) = default;
 };
 
@@ -60,8 +61,9 @@ struct OperatingSystem {
 struct PciBar {
   std::int64_t index = 0;
   std::uint64_t start = 0;
-  std::uint64_t size = 0;   ///< bytes; 0 when nothing is assigned
-  std::uint64_t flags = 0;  ///< the kernel's IORESOURCE_* bits: 0x100 I/O, 0x200 memory, 0x2000 prefetch, 0x100000 64 bit, 0x20000000 unset
+  std::uint64_t size = 0;  ///< bytes; 0 when nothing is assigned
+  std::uint64_t flags =
+      0;  ///< the kernel's IORESOURCE_* bits: 0x100 I/O, 0x200 memory, 0x2000 prefetch, 0x100000 64 bit, 0x20000000 unset
   friend bool operator==(const PciBar&, const PciBar&) = default;
 };
 
@@ -82,12 +84,12 @@ struct PciDevice {
   std::int64_t subsystem_device = 0;
   std::int64_t class_code = 0;  ///< 24 bits: 0x030000 VGA, 0x030200 3D, 0x068000 bridge (NVSwitch), 0x060400 PCI bridge
   std::int64_t revision = 0;
-  std::string parent;           ///< address of the bridge above; empty at a root bus
-  Fact<std::string> driver;     ///< kernel driver bound to it; absent: none
+  std::string parent;        ///< address of the bridge above; empty at a root bus
+  Fact<std::string> driver;  ///< kernel driver bound to it; absent: none
   Fact<std::vector<PciBar>> bars;
   Fact<std::int64_t> link_width;
   Fact<std::int64_t> link_width_max;
-  Fact<std::string> link_speed;      ///< "16.0 GT/s PCIe"
+  Fact<std::string> link_speed;  ///< "16.0 GT/s PCIe"
   Fact<std::string> link_speed_max;
   Fact<std::string> power_state;     ///< "D0", "D3cold", "unknown"
   Fact<std::string> runtime_status;  ///< "active", "suspended"
@@ -95,9 +97,9 @@ struct PciDevice {
   Fact<bool> enabled;
   Fact<bool> boot_vga;
   Fact<std::int64_t> iommu_group;
-  Fact<std::string> iommu_domain;    ///< "DMA", "DMA-FQ", "identity"
-  Fact<std::int64_t> acs_control;    ///< ACS control register (extended capability 0x000d); absent: no such capability
-  Fact<bool> config_all_ones;        ///< configuration space reads 0xff only: the device does not answer
+  Fact<std::string> iommu_domain;  ///< "DMA", "DMA-FQ", "identity"
+  Fact<std::int64_t> acs_control;  ///< ACS control register (extended capability 0x000d); absent: no such capability
+  Fact<bool> config_all_ones;      ///< configuration space reads 0xff only: the device does not answer
   Fact<AerCounters> aer;
   Fact<std::string> physical_function;  ///< address of the physical function of an SR-IOV virtual one
   friend bool operator==(const PciDevice&, const PciDevice&) = default;
@@ -107,11 +109,11 @@ struct PciDevice {
 
 /// A module in /proc/modules or /sys/module: all nvidia*, nouveau, nova*, vfio-pci, pci-stub, bbswitch, amdgpu, i915, xe.
 struct LoadedModule {
-  std::string name;  ///< underscores: "nvidia_uvm"
+  std::string name;   ///< underscores: "nvidia_uvm"
   std::string state;  ///< "Live", "Loading", "Unloading"; "Built-in" for one that is part of the kernel; empty when not told
   std::int64_t use_count = 0;
   std::vector<std::string> used_by;
-  Fact<std::string> version;     ///< /sys/module/NAME/version
+  Fact<std::string> version;  ///< /sys/module/NAME/version
   Fact<std::string> srcversion;
   Fact<std::string> taint;
   std::map<std::string, std::string> parameters;  ///< /sys/module/NAME/parameters
@@ -121,8 +123,8 @@ struct LoadedModule {
 
 /// An nvidia* or nouveau module file below /lib/modules/KERNEL.
 struct ModuleFile {
-  std::string kernel;       ///< release of the folder
-  std::string name;         ///< "nvidia-uvm" as in the file name, without suffixes
+  std::string kernel;  ///< release of the folder
+  std::string name;    ///< "nvidia-uvm" as in the file name, without suffixes
   std::string path;
   std::string compression;  ///< "", "xz", "zst", "gz"
   // Contents: read for the running kernel (and with -v for all); elsewhere not seen.
@@ -130,8 +132,8 @@ struct ModuleFile {
   Fact<std::string> vermagic;
   Fact<std::string> license;  ///< "NVIDIA" proprietary, "Dual MIT/GPL" open
   Fact<std::string> srcversion;
-  Fact<bool> has_signature;     ///< PKCS#7 trailer "~Module signature appended~"
-  Fact<std::string> signer;     ///< from the trailer, where it is told
+  Fact<bool> has_signature;  ///< PKCS#7 trailer "~Module signature appended~"
+  Fact<std::string> signer;  ///< from the trailer, where it is told
   friend bool operator==(const ModuleFile&, const ModuleFile&) = default;
 };
 
@@ -144,12 +146,12 @@ struct InstalledKernel {
 
 /// State of DKMS for one module version, and of one kernel where one was tried.
 struct DkmsModule {
-  std::string name;     ///< "nvidia", "nvidia-open", "nvidia-srv"; "akmod-nvidia" for a failed build of Fedora's akmods
+  std::string name;  ///< "nvidia", "nvidia-open", "nvidia-srv"; "akmod-nvidia" for a failed build of Fedora's akmods
   std::string version;
-  std::string kernel;   ///< empty: only added
+  std::string kernel;  ///< empty: only added
   std::string architecture;
-  std::string state;    ///< "added", "built", "installed", "failed", "broken" (its source folder is gone)
-  Fact<std::string> error;  ///< the line of make.log that ended the build; absent: log without an error
+  std::string state;                ///< "added", "built", "installed", "failed", "broken" (its source folder is gone)
+  Fact<std::string> error;          ///< the line of make.log that ended the build; absent: log without an error
   std::vector<Origin> error_lines;  ///< up to 8 decisive lines of make.log
   friend bool operator==(const DkmsModule&, const DkmsModule&) = default;
 };
@@ -159,12 +161,14 @@ struct DkmsModule {
 /// - kind "blacklist", value "modprobe.blacklist": command line, same reach as a modprobe.d line
 /// - kind "blacklist", value "rd.driver.blacklist" (or dracut's old "rdblacklist"): command line, inside the initramfs only
 /// - kind "blacklist", value "module_blacklist": command line, the kernel itself refuses the module, whoever asks
-/// - kind "install" with a command that loads nothing ("/bin/false", "/bin/true"), and kind "alias" with value "off": every modprobe
+/// - kind "install" with a command that loads nothing ("/bin/false", "/bin/true"), and kind "alias" with value "off": every
+/// modprobe
 struct ModprobeDirective {
   std::string kind;    ///< "blacklist", "alias", "options", "install", "remove", "softdep"; command line: "blacklist", "options"
   std::string module;  ///< underscores; of an alias with a pattern the pattern as written ("pci:v000010DE*")
   std::string value;   ///< rest of the line: alias target, options ("NVreg_X=1", "modeset=0"), command; of a blacklist see above
-  bool effective = true;  ///< false: overridden by a file of the same name in a folder of higher priority, or a commented-out line is never kept
+  bool effective = true;  ///< false: overridden by a file of the same name in a folder of higher priority, or a commented-out
+                          ///< line is never kept
   Origin origin;
   friend bool operator==(const ModprobeDirective&, const ModprobeDirective&) = default;
 };
@@ -190,20 +194,22 @@ struct FirmwareFolder {
 
 struct KernelDriver {
   Fact<std::vector<LoadedModule>> loaded;
-  Fact<std::string> version;   ///< version of the *loaded* nvidia module (/proc/driver/nvidia/version, else /sys/module/nvidia/version); absent: not loaded
-  Fact<std::string> flavor;    ///< "open" or "proprietary", of the loaded module
-  Fact<std::string> banner;    ///< first line of /proc/driver/nvidia/version
+  Fact<std::string> version;                      ///< version of the *loaded* nvidia module (/proc/driver/nvidia/version, else
+                                                  ///< /sys/module/nvidia/version); absent: not loaded
+  Fact<std::string> flavor;                       ///< "open" or "proprietary", of the loaded module
+  Fact<std::string> banner;                       ///< first line of /proc/driver/nvidia/version
   std::map<std::string, std::string> parameters;  ///< /proc/driver/nvidia/params
-  Fact<std::string> registry;  ///< /proc/driver/nvidia/registry
+  Fact<std::string> registry;                     ///< /proc/driver/nvidia/registry
   std::vector<ProcGpu> gpus;
-  Fact<std::vector<std::string>> mig_capabilities;  ///< paths below /proc/driver/nvidia/capabilities, e.g. "gpu0/mig/gi1/ci0/access"
+  Fact<std::vector<std::string>>
+      mig_capabilities;  ///< paths below /proc/driver/nvidia/capabilities, e.g. "gpu0/mig/gi1/ci0/access"
   Fact<std::vector<InstalledKernel>> kernels;
-  Fact<std::vector<ModuleFile>> module_files;  ///< known and empty: no NVIDIA module for any kernel on this disk
-  Fact<std::vector<DkmsModule>> dkms;          ///< absent: no DKMS tree
+  Fact<std::vector<ModuleFile>> module_files;     ///< known and empty: no NVIDIA module for any kernel on this disk
+  Fact<std::vector<DkmsModule>> dkms;             ///< absent: no DKMS tree
   Fact<std::vector<std::string>> driver_sources;  ///< /usr/src/nvidia-VERSION and the like
   std::vector<ModprobeDirective> modprobe;
   Fact<std::vector<FirmwareFolder>> firmware;
-  Fact<std::string> prime_profile;   ///< prime-select's or envycontrol's choice: "intel", "nvidia", "on-demand", "integrated", …
+  Fact<std::string> prime_profile;  ///< prime-select's or envycontrol's choice: "intel", "nvidia", "on-demand", "integrated", …
   std::vector<Origin> gpu_remove_rules;  ///< udev rules that remove NVIDIA functions from the bus
   std::vector<Origin> gpu_switch_signs;  ///< bbswitch, envycontrol, supergfxctl, optimus-manager, acpi_call traces
   friend bool operator==(const KernelDriver&, const KernelDriver&) = default;
@@ -212,8 +218,8 @@ struct KernelDriver {
 // ---- device nodes ------------------------------------------------------------------------------------------------
 
 struct DeviceNode {
-  std::string path;   ///< "/dev/nvidia0"
-  std::string type;   ///< "char", "block", "file", "directory", "link", "fifo", "socket"
+  std::string path;  ///< "/dev/nvidia0"
+  std::string type;  ///< "char", "block", "file", "directory", "link", "fifo", "socket"
   std::int64_t major = 0, minor = 0;
   std::int64_t mode = 0;  ///< permission bits
   std::int64_t uid = 0, gid = 0;
@@ -230,10 +236,12 @@ struct DeviceMajor {
 };
 
 struct DeviceNodes {
-  Fact<std::vector<DeviceNode>> nodes;   ///< /dev/nvidia*, /dev/nvidia-caps/*, /dev/dxg, /dev/nvhost*, /dev/nvmap, /dev/dri/*; absent: no /dev to look at
-  Fact<std::vector<DeviceMajor>> majors; ///< character devices of NVIDIA in /proc/devices
+  Fact<std::vector<DeviceNode>>
+      nodes;  ///< /dev/nvidia*, /dev/nvidia-caps/*, /dev/dxg, /dev/nvhost*, /dev/nvmap, /dev/dri/*; absent: no /dev to look at
+  Fact<std::vector<DeviceMajor>> majors;               ///< character devices of NVIDIA in /proc/devices
   Fact<std::vector<std::string>> cgroup_device_rules;  ///< cgroup v1 devices.list of this process; absent on v2
-  Fact<std::int64_t> nvidia_modprobe;  ///< permission bits of /usr/bin/nvidia-modprobe, which makes nodes on demand when setuid (04000); absent: not there
+  Fact<std::int64_t> nvidia_modprobe;  ///< permission bits of /usr/bin/nvidia-modprobe, which makes nodes on demand when setuid
+                                       ///< (04000); absent: not there
   friend bool operator==(const DeviceNodes&, const DeviceNodes&) = default;
 };
 
@@ -273,7 +281,7 @@ struct SearchFolder {
 struct LoaderCacheEntry {
   std::string soname;
   std::string path;
-  std::int64_t flags = 0;   ///< as in the cache: 0x0303 x86-64 ELF libc6, 0x0003 plain …
+  std::int64_t flags = 0;  ///< as in the cache: 0x0303 x86-64 ELF libc6, 0x0003 plain …
   std::uint64_t hwcap = 0;
   friend bool operator==(const LoaderCacheEntry&, const LoaderCacheEntry&) = default;
 };
@@ -282,33 +290,35 @@ struct LoaderCacheEntry {
 struct LoaderView {
   Fact<std::vector<LoaderCacheEntry>> cache;  ///< entries of /etc/ld.so.cache for NVIDIA/CUDA sonames; absent: no cache file
   std::vector<SearchFolder> folders;
-  std::vector<LibraryFile> files;             ///< every candidate in those folders and in usual places
-  Fact<std::vector<std::string>> preload;     ///< /etc/ld.so.preload
-  std::vector<std::string> hwcaps;            ///< glibc-hwcaps subfolders that this machine's CPU serves, best first ("x86-64-v3", …); empty: CPU not seen
+  std::vector<LibraryFile> files;          ///< every candidate in those folders and in usual places
+  Fact<std::vector<std::string>> preload;  ///< /etc/ld.so.preload
+  std::vector<std::string>
+      hwcaps;  ///< glibc-hwcaps subfolders that this machine's CPU serves, best first ("x86-64-v3", …); empty: CPU not seen
   friend bool operator==(const LoaderView&, const LoaderView&) = default;
 };
 
 /// One copy of a user-mode driver library: libcuda, libnvidia-ml, libnvidia-ptxjitcompiler, libnvidia-nvvm.
 struct DriverLibrary {
-  std::string name;    ///< "libcuda.so.1"
+  std::string name;  ///< "libcuda.so.1"
   std::string path;
   std::string real_path;
-  std::string kind;    ///< "driver", "stub", "compat", "empty", "not-elf", "dangling", "wsl"
+  std::string kind;  ///< "driver", "stub", "compat", "empty", "not-elf", "dangling", "wsl"
   std::string elf_class;
   std::string machine;
-  Fact<std::string> version;      ///< read from the file itself
-  std::string version_in_name;    ///< "535.129.03" of libcuda.so.535.129.03; empty when the name has none
-  bool wins = false;              ///< the copy that a new process (of Machine::user with Machine::environment) gets
-  std::string found_by;           ///< rule by which the winner is found: "LD_LIBRARY_PATH", "ld.so.cache", "default", "ld.so.conf"; empty for the others
-  Fact<std::string> package;      ///< package that owns it; absent: no package does
-  bool bind_mounted = false;      ///< a mount point of its own: injected into a container
+  Fact<std::string> version;    ///< read from the file itself
+  std::string version_in_name;  ///< "535.129.03" of libcuda.so.535.129.03; empty when the name has none
+  bool wins = false;            ///< the copy that a new process (of Machine::user with Machine::environment) gets
+  std::string found_by;  ///< rule by which the winner is found: "LD_LIBRARY_PATH", "ld.so.cache", "default", "ld.so.conf"; empty
+                         ///< for the others
+  Fact<std::string> package;  ///< package that owns it; absent: no package does
+  bool bind_mounted = false;  ///< a mount point of its own: injected into a container
   friend bool operator==(const DriverLibrary&, const DriverLibrary&) = default;
 };
 
 struct UserDriver {
   Fact<std::vector<DriverLibrary>> libraries;  ///< known and empty: searched everywhere, none there
-  Fact<bool> libcuda_dev_link;   ///< libcuda.so (for linking, numba, triton) is findable by the loader
-  Fact<bool> search_complete;    ///< false value: some folder of the search path could not be read
+  Fact<bool> libcuda_dev_link;                 ///< libcuda.so (for linking, numba, triton) is findable by the loader
+  Fact<bool> search_complete;                  ///< false value: some folder of the search path could not be read
   friend bool operator==(const UserDriver&, const UserDriver&) = default;
 };
 
@@ -316,9 +326,11 @@ struct UserDriver {
 
 /// One line (or joined lines) of the kernel log that matters.
 struct LogEvent {
-  std::string kind;     ///< "nvrm", "xid", "sxid", "nvidia", "nvidia-uvm", "nvidia-modeset", "nvidia-drm", "nouveau", "pci", "aer", "secure-boot", "module", "suspend", "resume", "iommu", "boot", "firmware", "audit", "user", "vfio", "gpu-switch", "dxg"
-  std::string text;     ///< message without time, host and "kernel:" prefix; continued NVRM lines are joined by a blank
-  std::string pci;      ///< "0000:01:00" of an Xid or of a device line; empty
+  std::string kind;  ///< "nvrm", "xid", "sxid", "nvidia", "nvidia-uvm", "nvidia-modeset", "nvidia-drm", "nouveau", "pci", "aer",
+                     ///< "secure-boot", "module", "suspend", "resume", "iommu", "boot", "firmware", "audit", "user", "vfio",
+                     ///< "gpu-switch", "dxg"
+  std::string text;  ///< message without time, host and "kernel:" prefix; continued NVRM lines are joined by a blank
+  std::string pci;   ///< "0000:01:00" of an Xid or of a device line; empty
   std::int64_t code = -1;  ///< Xid/SXid number
   std::int64_t boot = 0;   ///< 0 the newest boot in the log, -1 the one before, …
   double seconds = -1;     ///< since boot, where told
@@ -337,10 +349,10 @@ struct KernelLog {
 
 struct Package {
   std::string name;
-  std::string version;       ///< as the package manager writes it, epoch included
+  std::string version;  ///< as the package manager writes it, epoch included
   std::string architecture;
-  std::string manager;       ///< "dpkg", "rpm", "pacman"
-  std::string status;        ///< "installed", "config-files", "half-installed", "unpacked", "half-configured", "triggers-pending"
+  std::string manager;  ///< "dpkg", "rpm", "pacman"
+  std::string status;   ///< "installed", "config-files", "half-installed", "unpacked", "half-configured", "triggers-pending"
   bool held = false;
   Origin origin;
   friend bool operator==(const Package&, const Package&) = default;
@@ -356,8 +368,8 @@ struct PackageChange {
 
 /// One transaction of apt, dnf, pacman or zypper that touched the driver.
 struct PackageTransaction {
-  std::string time;       ///< as written
-  std::int64_t epoch = 0; ///< seconds, 0 when the time zone is unknown and no guess is possible
+  std::string time;        ///< as written
+  std::int64_t epoch = 0;  ///< seconds, 0 when the time zone is unknown and no guess is possible
   std::string command;
   bool failed = false;
   std::vector<PackageChange> changes;  ///< of NVIDIA/CUDA packages and kernels
@@ -366,20 +378,21 @@ struct PackageTransaction {
 };
 
 struct Packages {
-  Fact<std::string> manager;               ///< "dpkg", "rpm", "pacman"
-  Fact<std::vector<Package>> installed;    ///< NVIDIA, CUDA, kernel-header and container-toolkit packages only
-  std::vector<PackageTransaction> history; ///< newest last, at most 20
-  Fact<std::string> runfile_driver;        ///< version that the runfile installer's log says is installed (and was not uninstalled after); absent: no such log
-  std::vector<Origin> repositories;        ///< apt/dnf/zypper sources that mention nvidia, cuda, rpmfusion, graphics-drivers
-  std::vector<Origin> problems;            ///< broken package states in the manager's own words
+  Fact<std::string> manager;                ///< "dpkg", "rpm", "pacman"
+  Fact<std::vector<Package>> installed;     ///< NVIDIA, CUDA, kernel-header and container-toolkit packages only
+  std::vector<PackageTransaction> history;  ///< newest last, at most 20
+  Fact<std::string> runfile_driver;  ///< version that the runfile installer's log says is installed (and was not uninstalled
+                                     ///< after); absent: no such log
+  std::vector<Origin> repositories;  ///< apt/dnf/zypper sources that mention nvidia, cuda, rpmfusion, graphics-drivers
+  std::vector<Origin> problems;      ///< broken package states in the manager's own words
   friend bool operator==(const Packages&, const Packages&) = default;
 };
 
 struct Service {
-  std::string name;         ///< "nvidia-fabricmanager"
-  Fact<std::string> unit;   ///< path of the unit file; absent: not installed
-  Fact<bool> enabled;       ///< wanted by some target
-  Fact<bool> running;       ///< a process in its cgroup, or by its pid file
+  std::string name;        ///< "nvidia-fabricmanager"
+  Fact<std::string> unit;  ///< path of the unit file; absent: not installed
+  Fact<bool> enabled;      ///< wanted by some target
+  Fact<bool> running;      ///< a process in its cgroup, or by its pid file
   Fact<std::string> version;
   std::vector<Origin> log;  ///< last decisive lines of its own log
   friend bool operator==(const Service&, const Service&) = default;
@@ -396,8 +409,9 @@ struct Machine {
 
   OperatingSystem os;
   User user;
-  std::map<std::string, std::string> environment;  ///< the judged process' variables that matter (CUDA_*, NVIDIA_*, LD_*, PATH, …)
-  Fact<bool> environment_seen;                     ///< false/not seen: no environment was given for a root
+  std::map<std::string, std::string>
+      environment;              ///< the judged process' variables that matter (CUDA_*, NVIDIA_*, LD_*, PATH, …)
+  Fact<bool> environment_seen;  ///< false/not seen: no environment was given for a root
   Fact<std::vector<PciDevice>> pci;
   KernelDriver kernel_driver;
   DeviceNodes device_nodes;
@@ -406,7 +420,8 @@ struct Machine {
   KernelLog kernel_log;
   Packages packages;
   Fact<std::vector<Service>> services;
-  Fact<std::vector<std::string>> processes;  ///< command names of running processes that matter (nvidia-persistenced, nv-fabricmanager, nvidia-cuda-mps-control, Xorg, …)
+  Fact<std::vector<std::string>> processes;  ///< command names of running processes that matter (nvidia-persistenced,
+                                             ///< nv-fabricmanager, nvidia-cuda-mps-control, Xorg, …)
   friend bool operator==(const Machine&, const Machine&) = default;
 };
 

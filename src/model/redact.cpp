@@ -40,9 +40,11 @@ class Strings {
     }
   }
   template <HasFields T>
-  void visit(T& v) { visit_fields(v, std::ref(*this)); }
+  void visit(T& v) {
+    visit_fields(v, std::ref(*this));
+  }
   template <class T>
-    requires std::is_arithmetic_v<T>
+  requires std::is_arithmetic_v<T>
   void visit(T&) {}
 
  private:
@@ -107,9 +109,10 @@ struct Names {
 
 bool is_well_known_group(std::string_view name) {
   static constexpr std::array<std::string_view, 34> known{
-      "root",  "video",  "render",  "sudo",   "wheel",  "adm",    "cdrom",  "dip",     "plugdev", "lpadmin", "lxd",    "docker",
-      "users", "audio",  "input",   "kvm",    "libvirt", "disk",  "tty",    "dialout", "staff",   "games",   "games", "nogroup",
-      "nvidia", "vglusers", "bumblebee", "netdev", "bluetooth", "scanner", "sambashare", "systemd-journal", "lp", "daemon"};
+      "root",    "video",     "render",  "sudo",       "wheel",           "adm",     "cdrom",  "dip",      "plugdev",
+      "lpadmin", "lxd",       "docker",  "users",      "audio",           "input",   "kvm",    "libvirt",  "disk",
+      "tty",     "dialout",   "staff",   "games",      "games",           "nogroup", "nvidia", "vglusers", "bumblebee",
+      "netdev",  "bluetooth", "scanner", "sambashare", "systemd-journal", "lp",      "daemon"};
   for (const std::string_view group : known) {
     if (name == group) return true;
   }
@@ -141,7 +144,9 @@ bool is_number(std::string_view text) { return !text.empty() && text.find_first_
 /// A line of /etc/group ("video:x:44:alice,bob") or /etc/passwd ("alice:x:1000:1000:Alice Smith,,,:/home/alice:/bin/sh").
 struct AccountLine {
   std::vector<std::string_view> fields;
-  bool is_account() const { return fields.size() >= 4 && fields[1].size() <= 1 && is_number(fields[2]) && fields[0].find(' ') == std::string_view::npos; }
+  bool is_account() const {
+    return fields.size() >= 4 && fields[1].size() <= 1 && is_number(fields[2]) && fields[0].find(' ') == std::string_view::npos;
+  }
   bool is_group() const { return is_account() && fields.size() == 4; }
   bool is_passwd() const { return is_account() && fields.size() == 7 && is_number(fields[3]); }
 };
@@ -250,7 +255,8 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
 }
 
 bool is_secret_variable(std::string_view name) {
-  for (const std::string_view part : {"TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "ACCESS_KEY", "CREDENTIAL", "PRIVATE_KEY"}) {
+  for (const std::string_view part :
+       {"TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "ACCESS_KEY", "CREDENTIAL", "PRIVATE_KEY"}) {
     if (name.find(part) != std::string_view::npos) return true;
   }
   return false;
@@ -258,12 +264,18 @@ bool is_secret_variable(std::string_view name) {
 
 /// Variables whose values decide about a GPU stack (or say nothing about anybody).
 bool is_related_variable(std::string_view name) {
-  return starts_with_any(name, {"CUDA", "CUDNN", "NVIDIA", "NV_", "NVCC", "NCCL", "LD_", "LIBRARY_PATH", "PATH", "CPATH", "PYTHON", "CONDA", "MAMBA",
-                                "PIXI", "UV_", "PIP_", "VIRTUAL_ENV", "TORCH", "PYTORCH", "TF_", "XLA_", "JAX", "HF_HUB_OFFLINE", "HOME", "USER",
-                                "LOGNAME", "SUDO_USER", "USERNAME", "HOSTNAME", "SHELL", "LANG", "LC_", "TERM", "DISPLAY", "WAYLAND", "XDG_",
-                                "WSL", "NAME", "container", "KUBERNETES", "DOCKER", "SINGULARITY", "APPTAINER", "SLURM", "OMP_", "OMPI_", "HSA_",
-                                "HIP_", "ROC", "__NV", "__GL", "__EGL", "__VK", "DRI_PRIME", "VK_", "GBM_", "MODULEPATH", "LOADEDMODULES",
-                                "VIRTUAL", "TRITON", "ORT_", "MASTER_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "GPU_", "MIG_", "FABRIC", "GLIBC_"});
+  return starts_with_any(name, {"CUDA",      "CUDNN",        "NVIDIA",     "NV_",           "NVCC",           "NCCL",
+                                "LD_",       "LIBRARY_PATH", "PATH",       "CPATH",         "PYTHON",         "CONDA",
+                                "MAMBA",     "PIXI",         "UV_",        "PIP_",          "VIRTUAL_ENV",    "TORCH",
+                                "PYTORCH",   "TF_",          "XLA_",       "JAX",           "HF_HUB_OFFLINE", "HOME",
+                                "USER",      "LOGNAME",      "SUDO_USER",  "USERNAME",      "HOSTNAME",       "SHELL",
+                                "LANG",      "LC_",          "TERM",       "DISPLAY",       "WAYLAND",        "XDG_",
+                                "WSL",       "NAME",         "container",  "KUBERNETES",    "DOCKER",         "SINGULARITY",
+                                "APPTAINER", "SLURM",        "OMP_",       "OMPI_",         "HSA_",           "HIP_",
+                                "ROC",       "__NV",         "__GL",       "__EGL",         "__VK",           "DRI_PRIME",
+                                "VK_",       "GBM_",         "MODULEPATH", "LOADEDMODULES", "VIRTUAL",        "TRITON",
+                                "ORT_",      "MASTER_",      "RANK",       "WORLD_SIZE",    "LOCAL_RANK",     "GPU_",
+                                "MIG_",      "FABRIC",       "GLIBC_"});
 }
 
 bool is_version_variable(std::string_view name) {

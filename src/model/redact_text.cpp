@@ -58,18 +58,26 @@ std::string hex_number(unsigned value, int digits) {
 std::string pseudonym(Pseudonyms::Kind kind, unsigned n) {
   using Kind = Pseudonyms::Kind;
   switch (kind) {
-    case Kind::User: return "user" + std::to_string(n);
-    case Kind::Host: return "host" + std::to_string(n);
-    case Kind::Group: return "group" + std::to_string(n);
-    case Kind::Uuid: return hex_number(n, 8) + "-0000-0000-0000-000000000000";
-    case Kind::Mac: return "02:00:00:00:" + hex_number(n >> 8, 2) + ":" + hex_number(n & 255U, 2);
+    case Kind::User:
+      return "user" + std::to_string(n);
+    case Kind::Host:
+      return "host" + std::to_string(n);
+    case Kind::Group:
+      return "group" + std::to_string(n);
+    case Kind::Uuid:
+      return hex_number(n, 8) + "-0000-0000-0000-000000000000";
+    case Kind::Mac:
+      return "02:00:00:00:" + hex_number(n >> 8, 2) + ":" + hex_number(n & 255U, 2);
     // Ranges for documentation: RFC 5737, RFC 3849; beyond 254 addresses 198.18.0.0/15 (RFC 2544).
     case Kind::Ipv4:
       if (n < 255) return "192.0.2." + std::to_string(n);
       return "198.18." + std::to_string((n >> 8) & 255U) + "." + std::to_string(n & 255U);
-    case Kind::Ipv6: return "2001:db8::" + hex_number(n, 4);
-    case Kind::Serial: return "serial" + std::to_string(n);
-    case Kind::Disk: return "disk" + std::to_string(n);
+    case Kind::Ipv6:
+      return "2001:db8::" + hex_number(n, 4);
+    case Kind::Serial:
+      return "serial" + std::to_string(n);
+    case Kind::Disk:
+      return "disk" + std::to_string(n);
   }
   return {};
 }
@@ -97,32 +105,37 @@ std::string Pseudonyms::of_uuid_prefix(std::string_view prefix) const {
 
 bool is_generic_name(std::string_view name) {
   static constexpr std::array<std::string_view, 34> generic{
-      "admin", "administrator", "all users", "arch", "centos", "cloud-user", "core", "debian", "default", "developer", "ec2-user",
-      "fedora", "guest", "jetson", "jovyan", "kernel", "linux", "linuxbrew", "localhost", "localhost.localdomain", "mambauser",
-      "nobody", "nvidia", "opc", "oracle", "pi", "public", "rocky", "root", "shared", "ubuntu", "user", "vagrant", "(removed)"};
+      "admin",      "administrator", "all users", "arch",      "centos",
+      "cloud-user", "core",          "debian",    "default",   "developer",
+      "ec2-user",   "fedora",        "guest",     "jetson",    "jovyan",
+      "kernel",     "linux",         "linuxbrew", "localhost", "localhost.localdomain",
+      "mambauser",  "nobody",        "nvidia",    "opc",       "oracle",
+      "pi",         "public",        "rocky",     "root",      "shared",
+      "ubuntu",     "user",          "vagrant",   "(removed)"};
   if (std::find(generic.begin(), generic.end(), lowered(name)) != generic.end()) return true;
   for (const std::string_view own : {"user", "host", "group"}) {
-    if (name.size() > own.size() && name.starts_with(own) && run_of(name, own.size(), is_digit) == name.size() - own.size()) return true;
+    if (name.size() > own.size() && name.starts_with(own) && run_of(name, own.size(), is_digit) == name.size() - own.size())
+      return true;
   }
   return name.empty() || name == "." || name == "..";
 }
 
 bool is_vocabulary(std::string_view word) {
   static constexpr std::array<std::string_view, 148> words{
-      "ada",     "adapter", "address", "ampere",  "apt",      "aarch64", "bar",     "bash",     "bin",     "blackwell", "boot",
-      "bridge",  "bus",     "cache",   "card",    "cluster",  "code",    "compat",  "compute",  "conda",   "conf",      "config",
-      "control", "core",    "cuda",    "data",    "dbx",      "default", "deny",    "dev",      "device",  "devices",   "disk",
-      "dkms",    "docker",  "driver",  "drivers", "dxg",      "env",     "envs",    "error",    "etc",     "extra",     "failed",
-      "fatal",   "fermi",   "file",    "firmware", "flash",   "free",    "full",    "gpu",      "gpus",    "grace",     "group",
-      "guest",   "gsp",     "headers", "home",    "hopper",   "host",    "init",    "intel",    "kepler",  "key",       "lab",
-      "lib",     "lib32",   "lib64",   "libcuda", "libexec",  "library", "link",    "live",     "local",   "lock",      "log",
-      "lost",    "mark",    "max",     "maxwell", "may",      "media",   "mem",     "memory",   "min",     "ml",        "mnt",
-      "mode",    "modules", "node",    "nova",    "nouveau",  "null",    "nvme",    "off",      "online",  "open",      "opt",
-      "page",    "pascal",  "pci",     "port",    "power",    "proc",    "prod",    "python",   "read",    "render",    "reset",
-      "rom",     "rubin",   "run",     "sbin",    "scratch",  "secure",  "server",  "share",    "signed",  "site",      "slurm",
-      "src",     "srv",     "state",   "stubs",   "super",    "sys",     "system",  "targets",  "tesla",   "test",      "tmp",
-      "turing",  "unknown", "updates", "usr",     "uvm",      "var",     "venv",    "video",    "volta",   "wayland",   "will",
-      "work",    "write",   "wsl",     "xe",      "xorg"};
+      "ada",     "adapter", "address", "ampere",   "apt",     "aarch64", "bar",    "bash",    "bin",    "blackwell", "boot",
+      "bridge",  "bus",     "cache",   "card",     "cluster", "code",    "compat", "compute", "conda",  "conf",      "config",
+      "control", "core",    "cuda",    "data",     "dbx",     "default", "deny",   "dev",     "device", "devices",   "disk",
+      "dkms",    "docker",  "driver",  "drivers",  "dxg",     "env",     "envs",   "error",   "etc",    "extra",     "failed",
+      "fatal",   "fermi",   "file",    "firmware", "flash",   "free",    "full",   "gpu",     "gpus",   "grace",     "group",
+      "guest",   "gsp",     "headers", "home",     "hopper",  "host",    "init",   "intel",   "kepler", "key",       "lab",
+      "lib",     "lib32",   "lib64",   "libcuda",  "libexec", "library", "link",   "live",    "local",  "lock",      "log",
+      "lost",    "mark",    "max",     "maxwell",  "may",     "media",   "mem",    "memory",  "min",    "ml",        "mnt",
+      "mode",    "modules", "node",    "nova",     "nouveau", "null",    "nvme",   "off",     "online", "open",      "opt",
+      "page",    "pascal",  "pci",     "port",     "power",   "proc",    "prod",   "python",  "read",   "render",    "reset",
+      "rom",     "rubin",   "run",     "sbin",     "scratch", "secure",  "server", "share",   "signed", "site",      "slurm",
+      "src",     "srv",     "state",   "stubs",    "super",   "sys",     "system", "targets", "tesla",  "test",      "tmp",
+      "turing",  "unknown", "updates", "usr",      "uvm",     "var",     "venv",   "video",   "volta",  "wayland",   "will",
+      "work",    "write",   "wsl",     "xe",       "xorg"};
   return std::find(words.begin(), words.end(), lowered(word)) != words.end();
 }
 
@@ -223,8 +236,8 @@ std::size_t TextRedactor::match_ipv4(std::string_view text, std::size_t at, std:
     end += digits;
   }
   const char next = after(text, end);
-  const bool goes_on = is_word(next) || next == '-' || next == '_' || next == '+' || next == '~' ||
-                       (next == '.' && is_word(after(text, end + 1)));
+  const bool goes_on =
+      is_word(next) || next == '-' || next == '_' || next == '+' || next == '~' || (next == '.' && is_word(after(text, end + 1)));
   const std::string_view address = text.substr(at, end - at);
   if (goes_on || address.starts_with("127.") || address.starts_with("0.") || address.starts_with("255.")) return 0;
   out += pseudonyms_.of(Pseudonyms::Kind::Ipv4, address);
@@ -268,13 +281,15 @@ std::size_t TextRedactor::match_secret(std::string_view text, std::size_t at, st
   const auto ends_secret = [](char c) { return std::string_view(" \t\r\n\"',;&|<>()").find(c) == std::string_view::npos; };
   if (text.substr(at).starts_with("://")) {
     const std::size_t start = at + 3;
-    const std::size_t length = run_of(text, start, [](char c) { return std::string_view(" \t\r\n\"'/@<>").find(c) == std::string_view::npos; });
+    const std::size_t length =
+        run_of(text, start, [](char c) { return std::string_view(" \t\r\n\"'/@<>").find(c) == std::string_view::npos; });
     if (after(text, start + length) != '@' || text.substr(start, length) == removed) return 0;
     out.append("://").append(removed);
     return 3 + length;
   }
   if (is_word(before(text, at))) return 0;
-  for (const std::string_view shape : {"hf_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "sk-", "nvapi-", "xoxb-", "xoxp-", "AKIA", "eyJ", "pypi-"}) {
+  for (const std::string_view shape :
+       {"hf_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "sk-", "nvapi-", "xoxb-", "xoxp-", "AKIA", "eyJ", "pypi-"}) {
     if (!text.substr(at).starts_with(shape)) continue;
     const std::size_t length = run_of(text, at, [](char c) { return is_word(c) || c == '_' || c == '-' || c == '.'; });
     if (length < 20) return 0;

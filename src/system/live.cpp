@@ -53,7 +53,8 @@ class LiveSystem final : public RootedSystem {
     std::vector<gid_t> more(static_cast<std::size_t>(std::max(count, 0)));
     const int got = ::getgroups(static_cast<int>(more.size()), more.data());
     for (int i = 0; i < got; ++i) {
-      if (more[static_cast<std::size_t>(i)] != identity.groups.front()) identity.groups.push_back(more[static_cast<std::size_t>(i)]);
+      if (more[static_cast<std::size_t>(i)] != identity.groups.front())
+        identity.groups.push_back(more[static_cast<std::size_t>(i)]);
     }
     return identity;
   }
@@ -63,13 +64,15 @@ class LiveSystem final : public RootedSystem {
   /// one, and lets the kernel load the module of an unknown major: a check must do none of that.
   Result<bool> may_open(std::string_view path) override {
     const std::string name(path);
-    if (!is_driver_node(path)) return tl::unexpected(path_error(ErrorCode::NotAvailable, path, "not a node of the NVIDIA driver"));
+    if (!is_driver_node(path))
+      return tl::unexpected(path_error(ErrorCode::NotAvailable, path, "not a node of the NVIDIA driver"));
     struct stat status {};
     if (::stat(name.c_str(), &status) != 0) return tl::unexpected(errno_error(errno, path));
     if (!S_ISCHR(status.st_mode)) return tl::unexpected(path_error(ErrorCode::NotAvailable, path, "not a character device"));
     if (::access(name.c_str(), R_OK | W_OK) != 0) return denied(std::strerror(errno));
     struct statvfs filesystem {};
-    if (::statvfs(name.c_str(), &filesystem) == 0 && (filesystem.f_flag & ST_NODEV) != 0) return denied("Permission denied (mounted nodev)");
+    if (::statvfs(name.c_str(), &filesystem) == 0 && (filesystem.f_flag & ST_NODEV) != 0)
+      return denied("Permission denied (mounted nodev)");
     return true;
   }
 
@@ -104,7 +107,9 @@ class LiveSystem final : public RootedSystem {
   }
 
  private:
-  static tl::unexpected<SystemError> denied(std::string why) { return tl::unexpected(SystemError{ErrorCode::Denied, std::move(why)}); }
+  static tl::unexpected<SystemError> denied(std::string why) {
+    return tl::unexpected(SystemError{ErrorCode::Denied, std::move(why)});
+  }
 
   /// One read(2) is one record; EAGAIN is the end. A flooded log cannot keep us here: there is a deadline.
   static Result<std::string> read_records(int fd, std::size_t limit) {

@@ -9,7 +9,7 @@
 
 namespace gpuvet {
 
-inline constexpr int max_links = 40;                ///< the kernel's MAXSYMLINKS
+inline constexpr int max_links = 40;                  ///< the kernel's MAXSYMLINKS
 inline constexpr std::size_t max_path_length = 4095;  ///< PATH_MAX without its NUL
 inline constexpr std::size_t max_name_length = 255;   ///< NAME_MAX
 /// Components that one resolution may step over, link targets and re-walks after ".." included.

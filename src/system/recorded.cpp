@@ -157,7 +157,8 @@ class RecordedSystem final : public System {
     if (!at) return tl::unexpected(at.error());
     if (!gpuvet::is_directory(nodes_, *at)) return tl::unexpected(path_error(ErrorCode::NotFound, path, "not a directory"));
     const auto it = nodes_.find(*at);
-    if (it != nodes_.end() && it->second.unreadable) return tl::unexpected(path_error(ErrorCode::Denied, path, "permission denied"));
+    if (it != nodes_.end() && it->second.unreadable)
+      return tl::unexpected(path_error(ErrorCode::Denied, path, "permission denied"));
     std::vector<DirectoryEntry> entries;
     for (const auto& [name, type] : children(*at)) {
       if (entries.size() == limit) break;
@@ -170,7 +171,8 @@ class RecordedSystem final : public System {
     const auto at = resolve(nodes_, path, false);
     if (!at) return tl::unexpected(at.error());
     const auto it = nodes_.find(*at);
-    if (it == nodes_.end() || it->second.type != FileType::Link) return tl::unexpected(path_error(ErrorCode::Other, path, "not a symbolic link"));
+    if (it == nodes_.end() || it->second.type != FileType::Link)
+      return tl::unexpected(path_error(ErrorCode::Other, path, "not a symbolic link"));
     return it->second.content;
   }
 
@@ -193,7 +195,8 @@ class RecordedSystem final : public System {
     const auto it = nodes_.find(*at);
     if (it == nodes_.end() || it->second.type == FileType::Directory)
       return tl::unexpected(path_error(ErrorCode::NotRegular, path, "is a directory"));
-    if (it->second.type != FileType::Regular) return tl::unexpected(path_error(ErrorCode::NotRegular, path, "not a regular file"));
+    if (it->second.type != FileType::Regular)
+      return tl::unexpected(path_error(ErrorCode::NotRegular, path, "not a regular file"));
     if (it->second.unreadable) return tl::unexpected(path_error(ErrorCode::Denied, path, "permission denied"));
     return &it->second;
   }
@@ -249,8 +252,8 @@ void RecordedTree::add_directory(std::string path) {
   nodes.insert_or_assign(at ? *at : std::move(path), typed(FileType::Directory));
 }
 
-void RecordedTree::add_device(std::string path, FileType type, std::uint32_t major, std::uint32_t minor, std::uint32_t mode, std::uint32_t uid,
-                              std::uint32_t gid) {
+void RecordedTree::add_device(std::string path, FileType type, std::uint32_t major, std::uint32_t minor, std::uint32_t mode,
+                              std::uint32_t uid, std::uint32_t gid) {
   Node node = typed(type);
   node.mode = mode;
   node.uid = uid;

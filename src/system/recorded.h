@@ -14,7 +14,7 @@ namespace gpuvet {
 struct RecordedTree {
   struct Node {
     FileType type = FileType::Regular;
-    std::string content;  ///< file bytes, or a link's target
+    std::string content;     ///< file bytes, or a link's target
     std::uint32_t mode = 0;  ///< 0: 0644 files, 0755 directories
     std::uint32_t uid = 0, gid = 0;
     std::uint32_t device_major = 0, device_minor = 0;

@@ -29,14 +29,22 @@ FileType type_of(mode_t mode) {
 
 FileType type_of_entry(const dirent& entry, int directory) {
   switch (entry.d_type) {
-    case DT_REG: return FileType::Regular;
-    case DT_DIR: return FileType::Directory;
-    case DT_LNK: return FileType::Link;
-    case DT_CHR: return FileType::CharDevice;
-    case DT_BLK: return FileType::BlockDevice;
-    case DT_FIFO: return FileType::Fifo;
-    case DT_SOCK: return FileType::Socket;
-    default: break;  // some file systems do not tell
+    case DT_REG:
+      return FileType::Regular;
+    case DT_DIR:
+      return FileType::Directory;
+    case DT_LNK:
+      return FileType::Link;
+    case DT_CHR:
+      return FileType::CharDevice;
+    case DT_BLK:
+      return FileType::BlockDevice;
+    case DT_FIFO:
+      return FileType::Fifo;
+    case DT_SOCK:
+      return FileType::Socket;
+    default:
+      break;  // some file systems do not tell
   }
   struct stat status {};
   if (::fstatat(directory, entry.d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) return FileType::Other;
@@ -204,7 +212,8 @@ Result<System::Tail> RootedSystem::read_tail(std::string_view path, std::size_t 
   if (!file) return tl::unexpected(file.error());
   if (file->size == 0) return stream_tail(*file, path, limit);
   const std::uint64_t skipped = file->size > limit ? file->size - limit : 0;
-  auto text = read_range(file->fd.get(), path, skipped, static_cast<std::size_t>(std::min<std::uint64_t>(limit, file->size - skipped)));
+  auto text =
+      read_range(file->fd.get(), path, skipped, static_cast<std::size_t>(std::min<std::uint64_t>(limit, file->size - skipped)));
   if (!text) return tl::unexpected(text.error());
   return Tail{std::move(*text), skipped > 0};
 }
@@ -259,6 +268,8 @@ Result<std::unique_ptr<System>> make_rooted_system(const std::string& root, Reso
   return std::make_unique<RootedSystem>(RootFolder(std::move(fd), resolution));
 }
 
-Result<std::unique_ptr<System>> make_rooted_system(const std::string& root) { return make_rooted_system(root, Resolution::Kernel); }
+Result<std::unique_ptr<System>> make_rooted_system(const std::string& root) {
+  return make_rooted_system(root, Resolution::Kernel);
+}
 
 }  // namespace gpuvet

@@ -15,11 +15,11 @@
 namespace gpuvet {
 
 enum class ErrorCode : std::uint8_t {
-  NotFound,      ///< no such file, or a component of the path is missing or no directory
-  Denied,        ///< permission
-  NotRegular,    ///< FIFO, socket, device: refused
-  TooBig,        ///< more than the asked limit (nothing is returned)
-  Loop,          ///< too many links, or a link that cannot be followed inside the root
+  NotFound,    ///< no such file, or a component of the path is missing or no directory
+  Denied,      ///< permission
+  NotRegular,  ///< FIFO, socket, device: refused
+  TooBig,      ///< more than the asked limit (nothing is returned)
+  Loop,        ///< too many links, or a link that cannot be followed inside the root
   TimedOut,
   NotAvailable,  ///< this System cannot do that (a command on a root, …)
   Other
@@ -40,7 +40,7 @@ struct FileStatus {
   std::uint32_t mode = 0;  ///< permission bits, 07777
   std::uint32_t uid = 0, gid = 0;
   std::uint32_t device_major = 0, device_minor = 0;  ///< of a device node
-  std::uint64_t size = 0;  ///< bytes; 0 for most of /proc and /sys
+  std::uint64_t size = 0;                            ///< bytes; 0 for most of /proc and /sys
   std::uint64_t device = 0, inode = 0;
   std::int64_t modified = 0;  ///< seconds since the epoch
 };
@@ -61,7 +61,7 @@ class FileReader {
 
 struct CommandOutput {
   int exit_code = 0;
-  std::string output;      ///< standard output, cut at the limit
+  std::string output;  ///< standard output, cut at the limit
   bool truncated = false;
 };
 
@@ -102,8 +102,8 @@ class System {
 
   // ---- live host only; others answer NotAvailable ----
   virtual Result<ProcessIdentity> identity() = 0;
-  /// Would open(path, O_RDWR) work for this process? Device nodes of the NVIDIA driver only; asked without opening them (live.cpp says why).
-  /// The error's message is the kernel's reason.
+  /// Would open(path, O_RDWR) work for this process? Device nodes of the NVIDIA driver only; asked without opening them (live.cpp
+  /// says why). The error's message is the kernel's reason.
   virtual Result<bool> may_open(std::string_view path) = 0;
   /// Runs one of the few allowed programs (journalctl) without a shell, with a deadline; output is cut at `limit`.
   virtual Result<CommandOutput> run(const std::vector<std::string>& command, int timeout_ms, std::size_t limit) = 0;

@@ -160,14 +160,20 @@ ErrorCode code_of(int number) {
   switch (number) {
     case ENOENT:
     case ENOTDIR:
-    case ENAMETOOLONG: return ErrorCode::NotFound;
+    case ENAMETOOLONG:
+      return ErrorCode::NotFound;
     case EACCES:
-    case EPERM: return ErrorCode::Denied;
+    case EPERM:
+      return ErrorCode::Denied;
     case ELOOP:
-    case EXDEV: return ErrorCode::Loop;
-    case ENXIO: return ErrorCode::NotRegular;
-    case ETIMEDOUT: return ErrorCode::TimedOut;
-    default: return ErrorCode::Other;
+    case EXDEV:
+      return ErrorCode::Loop;
+    case ENXIO:
+      return ErrorCode::NotRegular;
+    case ETIMEDOUT:
+      return ErrorCode::TimedOut;
+    default:
+      return ErrorCode::Other;
   }
 }
 

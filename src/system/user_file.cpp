@@ -21,7 +21,9 @@ tl::unexpected<SystemError> failure(ErrorCode code, std::string why) { return tl
 
 tl::unexpected<SystemError> errno_failure() {
   const int error = errno;
-  const ErrorCode code = error == ENOENT || error == ENOTDIR ? ErrorCode::NotFound : error == EACCES || error == EPERM ? ErrorCode::Denied : ErrorCode::Other;
+  const ErrorCode code = error == ENOENT || error == ENOTDIR ? ErrorCode::NotFound
+                         : error == EACCES || error == EPERM ? ErrorCode::Denied
+                                                             : ErrorCode::Other;
   return failure(code, std::strerror(error));
 }
 
@@ -45,7 +47,8 @@ Result<Source> open_source(const std::string& path) {
   if (::fstat(source.fd, &st) != 0) return errno_failure();
   source.regular = S_ISREG(st.st_mode);
   const bool terminal_or_pipe = S_ISFIFO(st.st_mode) || (path == "-" && (S_ISCHR(st.st_mode) || S_ISSOCK(st.st_mode)));
-  if (!source.regular && !terminal_or_pipe) return failure(ErrorCode::NotRegular, S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file");
+  if (!source.regular && !terminal_or_pipe)
+    return failure(ErrorCode::NotRegular, S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file");
   return source;
 }
 
@@ -56,7 +59,8 @@ Result<System::Tail> read_source(const Source& source, std::size_t keep, bool ta
   char buffer[65536];
   while (tail || out.text.size() <= keep) {
     if (!source.regular && ::isatty(source.fd) == 0) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
       pollfd wait{source.fd, POLLIN, 0};
       const int ready = left > 0 ? ::poll(&wait, 1, static_cast<int>(left)) : 0;
       if (ready == 0) return failure(ErrorCode::TimedOut, "no end within 30 seconds");
