@@ -88,7 +88,10 @@ std::optional<Finding> judge_node_permissions(const RuleContext& context) {
         make_action("remove-modprobe-line", {{"file", option->origin.source}, {"line", option->origin.text}}));
   else if (change_mode)
     finding.repair.push_back(make_action("set-device-file-mode"));
-  if (change_mode) finding.repair.push_back(make_action("reboot"));
+  if (change_mode) {
+    finding.repair.push_back(make_action("rebuild-initramfs"));
+    finding.repair.push_back(make_action("reboot"));
+  }
   return finding;
 }
 

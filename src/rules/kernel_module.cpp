@@ -152,6 +152,18 @@ std::string branch_text(const RuleContext& context) {
   return context.installed_driver ? std::to_string(context.installed_driver->branch) : "";
 }
 
+std::string ubuntu_branch(const RuleContext& context) {
+  const std::string branch = branch_text(context);
+  for (const std::string prefix : {"nvidia-driver-", "nvidia-headless-no-dkms-", "nvidia-headless-", "nvidia-kernel-common-"}) {
+    for (const Package* package : installed_packages_with(context.machine, prefix + branch)) {
+      const std::string rest = package->name.substr(prefix.size());
+      const std::string_view suffix = std::string_view(rest).substr(branch.size());
+      if (suffix.empty() || suffix == "-open" || suffix == "-server" || suffix == "-server-open") return rest;
+    }
+  }
+  return branch + (context.machine.kernel_driver.flavor.is("open") ? "-open" : "");
+}
+
 std::string os_id(const RuleContext& context) { return context.machine.os.id.value_or(""); }
 
 bool os_is_like(const RuleContext& context, std::initializer_list<std::string_view> ids) {

@@ -44,6 +44,8 @@ const InstalledKernel* running_kernel_folder(const RuleContext& context);
 
 /// "550" of the driver that is loaded, else installed; "" when not known.
 std::string branch_text(const RuleContext& context);
+/// The branch as Ubuntu's package names carry it, by what is installed here: "580", "580-open", "580-server-open".
+std::string ubuntu_branch(const RuleContext& context);
 std::string os_id(const RuleContext& context);
 bool os_is_like(const RuleContext& context, std::initializer_list<std::string_view> ids);
 

@@ -134,7 +134,7 @@ Judged secure_boot_module_rejected(const RuleContext& context) {
         quote_file(*file, file->has_signature.is(true) ? "signed by " + file->signer.value_or("a key that is not told")
                                                        : "no signature"));
   std::map<std::string, std::string> parameters = {
-      {"key", key_file(context)}, {"branch", branch_text(context)}, {"kernel", running_kernel(context)}};
+      {"key", key_file(context)}, {"branch", ubuntu_branch(context)}, {"kernel", running_kernel(context)}};
   if (builds_with_akmods(context) && finding.variant.empty())
     finding.repair.push_back(make_action("sign-akmods-module", {{"kernel", running_kernel(context)}}));
   finding.repair.push_back(make_action("enroll-module-key", parameters));

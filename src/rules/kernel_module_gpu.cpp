@@ -125,7 +125,7 @@ Judged known_defect(const RuleContext& context, std::string_view rule) {
                           {"defect_zh", defect.defect_zh}};
     finding.repair = {make_action("update-driver")};
     if (defect.condition.find("only ready for use on Data Center GPUs") != std::string::npos)
-      finding.repair.push_back(make_action("allow-open-module-on-geforce"));
+      finding.repair.insert(finding.repair.end(), {make_action("allow-open-module-on-geforce"), make_action("rebuild-initramfs")});
     if (rule == "open-module-bug-old-release")
       finding.repair.push_back(make_action("switch-module-flavor", flavor_parameters(context, "proprietary")));
     finding.repair.push_back(make_action("reboot"));
@@ -263,7 +263,7 @@ Judged rm_init_adapter_failed(const RuleContext& context) {
   });
   quote_events(finding.evidence, before, 3);
   if (finding.variant == "open-parameter") {
-    finding.repair = {make_action("allow-open-module-on-geforce"), make_action("reboot")};
+    finding.repair = {make_action("allow-open-module-on-geforce"), make_action("rebuild-initramfs"), make_action("reboot")};
   } else {
     finding.repair = {make_action("power-cycle"), make_action("update-driver"), make_action("report-gpu-failure")};
   }

@@ -37,6 +37,16 @@ std::map<std::string, std::string> kernel_parameters(const RuleContext& context)
   return {{"kernel", kernel}, {"arch_flavor", arch_kernel_flavor(kernel)}, {"suse_flavor", suse_kernel_flavor(kernel)}};
 }
 
+/// RHEL 10 and its kin have no module streams any more; before, NVIDIA's repository offers the driver as streams.
+std::string rhel_install(const RuleContext& context, const std::string& legacy_branch) {
+  const std::string version = context.machine.os.version_id.value_or("");
+  if (!version.starts_with("8") && !version.starts_with("9")) {
+    return legacy_branch.empty() ? "sudo dnf install nvidia-open"
+                                 : "dnf --showduplicates list nvidia-driver   # then install the newest " + legacy_branch + " of it";
+  }
+  return "sudo dnf module install nvidia-driver:" + (legacy_branch.empty() ? "open-dkms" : legacy_branch + "-dkms");
+}
+
 /// The driver that serves the oldest GPU here: the newest one, or the last branch that still knows the chip.
 Action install_driver(const RuleContext& context) {
   std::optional<std::uint32_t> last;
@@ -45,9 +55,9 @@ Action install_driver(const RuleContext& context) {
   if (!last)
     return make_action(
         "install-driver",
-        {{"rhel_stream", "open-dkms"}, {"arch_install", "sudo pacman -S --needed nvidia-open-dkms nvidia-utils linux-headers"}});
+        {{"rhel_install", rhel_install(context, "")}, {"arch_install", "sudo pacman -S --needed nvidia-open-dkms nvidia-utils linux-headers"}});
   const std::string branch = std::to_string(*last);
-  return make_action("install-driver", {{"rhel_stream", branch + "-dkms"},
+  return make_action("install-driver", {{"rhel_install", rhel_install(context, branch)},
                                         {"arch_install", "yay -S nvidia-" + branch + "xx-dkms nvidia-" + branch + "xx-utils"}});
 }
 
@@ -146,7 +156,8 @@ Judged module_missing_for_running_kernel(const RuleContext& context) {
   } else {
     finding.variant = "prebuilt";
     auto parameters = kernel_parameters(context);
-    parameters["branch"] = branch_text(context);
+    parameters["branch"] = ubuntu_branch(context);
+    parameters["arch_install"] = install_driver(context).parameters["arch_install"];
     finding.repair = {make_action("install-module-for-kernel", parameters), make_action("reboot")};
   }
   return finding;

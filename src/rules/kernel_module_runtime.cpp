@@ -96,7 +96,8 @@ Judged xid119_gsp_timeout(const RuleContext& context) {
   finding.repair.push_back(make_action("update-driver"));
   const auto& machine = context.machine;
   // Only the proprietary module can do without the GSP firmware.
-  if (machine.kernel_driver.flavor.is("proprietary")) finding.repair.push_back(make_action("disable-gsp-firmware"));
+  if (machine.kernel_driver.flavor.is("proprietary"))
+    finding.repair.insert(finding.repair.end(), {make_action("disable-gsp-firmware"), make_action("rebuild-initramfs"), make_action("reboot")});
   finding.repair.push_back(make_action("report-gpu-failure"));
   return finding;
 }
@@ -110,7 +111,7 @@ Judged uvm_hmm_init_failure(const RuleContext& context) {
   finding.parameters = {{"kernel", running_kernel(context)}};
   quote_events(finding.evidence, events, 2);
   if (!running_kernel(context).empty()) add(finding.evidence, quote_kernel(context));
-  finding.repair = {make_action("disable-uvm-hmm"), make_action("reboot")};
+  finding.repair = {make_action("disable-uvm-hmm"), make_action("rebuild-initramfs"), make_action("reboot")};
   return finding;
 }
 
@@ -124,7 +125,8 @@ Judged uvm_broken_after_suspend(const RuleContext& context) {
   const std::string preserve = driver_parameter(context.machine, "PreserveVideoMemoryAllocations");
   if (!preserve.empty()) add(finding.evidence, {"/proc/driver/nvidia/params", 0, "PreserveVideoMemoryAllocations: " + preserve});
   finding.repair = {make_action("reload-nvidia-uvm")};
-  if (preserve != "1") finding.repair.push_back(make_action("preserve-video-memory"));
+  if (preserve != "1")
+    finding.repair.insert(finding.repair.end(), {make_action("preserve-video-memory"), make_action("rebuild-initramfs"), make_action("reboot")});
   return finding;
 }
 

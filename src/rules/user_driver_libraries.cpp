@@ -22,7 +22,7 @@ std::vector<const DriverLibrary*> native_copies(const RuleContext& context, std:
   for (const DriverLibrary& library : *libraries) {
     if (library.name == name && library.elf_class == "64") copies.push_back(&library);
   }
-  std::ranges::stable_partition(copies, [](const DriverLibrary* library) { return library->wins; });
+  std::stable_partition(copies.begin(), copies.end(), [](const DriverLibrary* library) { return library->wins; });
   return copies;
 }
 
