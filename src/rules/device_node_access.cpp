@@ -84,8 +84,7 @@ std::optional<Finding> judge_node_permissions(const RuleContext& context) {
         make_action("add-user-to-group-of-node", {{"user", machine.user.name.value_or("$USER")}, {"node", node.path}}));
   const bool change_mode = option != nullptr || !group_may || finding.variant.empty();
   if (option)
-    finding.repair.push_back(
-        make_action("remove-modprobe-line", {{"file", option->origin.source}, {"line", option->origin.text}}));
+    finding.repair.push_back(undo_modprobe_line(option->origin.source, option->origin.text));
   else if (change_mode)
     finding.repair.push_back(make_action("set-device-file-mode"));
   if (change_mode) {

@@ -37,6 +37,12 @@ std::vector<const LogEvent*> current_events(const Machine& machine, std::string_
   return found;
 }
 
+void keep_since_last_load(const Machine& machine, std::vector<const LogEvent*>& events) {
+  const auto loads = events_with(machine, {"NVRM: loading NVIDIA UNIX"});
+  // All events lie in one vector, oldest first: addresses tell their order.
+  if (!loads.empty()) std::erase_if(events, [&](const LogEvent* event) { return event < loads.back(); });
+}
+
 std::vector<const LogEvent*> events_with(const Machine& machine, std::initializer_list<std::string_view> parts) {
   auto events = current_events(machine);
   std::erase_if(events, [&](const LogEvent* event) {
@@ -181,6 +187,13 @@ void quote_events(std::vector<Origin>& evidence, std::span<const LogEvent* const
 
 Action make_action(std::string_view type, std::map<std::string, std::string> parameters) {
   return {std::string(type), std::move(parameters)};
+}
+
+Action undo_modprobe_line(const std::string& file, std::string line) {
+  const bool vendor = file.starts_with("/usr/lib/modprobe.d/") || file.starts_with("/lib/modprobe.d/");
+  if (!vendor) return make_action("remove-modprobe-line", {{"file", file}, {"line", std::move(line)}});
+  const std::string own = "/etc/modprobe.d" + file.substr(file.rfind('/'));
+  return make_action("override-modprobe-file", {{"file", file}, {"line", std::move(line)}, {"override", own}});
 }
 
 std::string join(std::span<const std::string> items, std::string_view separator) {

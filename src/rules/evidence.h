@@ -24,6 +24,9 @@ std::vector<const LogEvent*> events_with(const Machine& machine, std::initialize
 /// The first of them, or null.
 const LogEvent* first_event_with(const Machine& machine, std::initializer_list<std::string_view> parts);
 
+/// Takes away what the driver said before its module was loaded last ("NVRM: loading NVIDIA UNIX …"): a reload starts it anew.
+void keep_since_last_load(const Machine& machine, std::vector<const LogEvent*>& events);
+
 /// Xid events of the newest boot with one of these numbers, oldest first.
 std::vector<const LogEvent*> current_xids(const Machine& machine, std::span<const int> codes);
 std::vector<const LogEvent*> current_xids(const Machine& machine, std::initializer_list<int> codes);
@@ -76,6 +79,9 @@ Origin quote(const Fact<T>& fact, std::string_view source, std::string text = {}
 void quote_events(std::vector<Origin>& evidence, std::span<const LogEvent* const> events, std::size_t limit = 4);
 
 Action make_action(std::string_view type, std::map<std::string, std::string> parameters = {});
+/// Takes a line of modprobe.d back. A vendor's file returns with the next update: /etc/modprobe.d gets one of the same name
+/// instead, which modprobe reads in its place (modprobe.d(5)).
+Action undo_modprobe_line(const std::string& file, std::string line);
 
 // ---- text ----------------------------------------------------------------------------------------------------------
 

@@ -154,14 +154,24 @@ std::string branch_text(const RuleContext& context) {
 
 std::string ubuntu_branch(const RuleContext& context) {
   const std::string branch = branch_text(context);
-  for (const std::string prefix : {"nvidia-driver-", "nvidia-headless-no-dkms-", "nvidia-headless-", "nvidia-kernel-common-"}) {
-    for (const Package* package : installed_packages_with(context.machine, prefix + branch)) {
-      const std::string rest = package->name.substr(prefix.size());
-      const std::string_view suffix = std::string_view(rest).substr(branch.size());
-      if (suffix.empty() || suffix == "-open" || suffix == "-server" || suffix == "-server-open") return rest;
+  if (branch.empty()) return "";
+  bool server = false;
+  bool open = context.machine.kernel_driver.flavor.is("open");
+  const auto needs_open = [](const MachineGpu& gpu) { return gpu.identity.open_module == OpenModule::Required; };
+  open = open || std::ranges::any_of(context.gpus, needs_open);
+  // "nvidia-dkms-580-server-open", "linux-modules-nvidia-580-open-6.8.0-49-generic"; libraries have no "-open".
+  for (const DriverPackage& part : driver_packages(context.machine)) {
+    const std::string_view name = part.package->name;
+    const auto at = name.find("-" + branch);
+    if (at == std::string_view::npos) continue;
+    std::string_view rest = name.substr(at + 1 + branch.size());
+    if (rest.starts_with("-server")) {
+      server = true;
+      rest.remove_prefix(7);
     }
+    open = open || rest == "-open" || rest.starts_with("-open-");
   }
-  return branch + (context.machine.kernel_driver.flavor.is("open") ? "-open" : "");
+  return branch + (server ? "-server" : "") + (open ? "-open" : "");
 }
 
 std::string os_id(const RuleContext& context) { return context.machine.os.id.value_or(""); }

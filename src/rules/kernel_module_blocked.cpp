@@ -133,11 +133,12 @@ Judged secure_boot_module_rejected(const RuleContext& context) {
     add(finding.evidence,
         quote_file(*file, file->has_signature.is(true) ? "signed by " + file->signer.value_or("a key that is not told")
                                                        : "no signature"));
-  std::map<std::string, std::string> parameters = {
-      {"key", key_file(context)}, {"branch", ubuntu_branch(context)}, {"kernel", running_kernel(context)}};
   if (builds_with_akmods(context) && finding.variant.empty())
     finding.repair.push_back(make_action("sign-akmods-module", {{"kernel", running_kernel(context)}}));
-  finding.repair.push_back(make_action("enroll-module-key", parameters));
+  finding.repair.push_back(make_action("enroll-module-key", {{"key", key_file(context)}}));
+  if (os_is_like(context, {"ubuntu"}) && !ubuntu_branch(context).empty() && !running_kernel(context).empty())
+    finding.repair.push_back(
+        make_action("install-signed-module", {{"branch", ubuntu_branch(context)}, {"kernel", running_kernel(context)}}));
   finding.repair.push_back(make_action("disable-secure-boot"));
   return finding;
 }
@@ -214,9 +215,10 @@ Judged module_blacklisted(const RuleContext& context) {
   const ModprobeDirective& first = *killers.front();
   const bool from_command_line = first.origin.source.find("cmdline") != std::string::npos;
   finding.parameters = {{"module", module}, {"directive", quote_directive(first).text}, {"file", first.origin.source}};
-  finding.repair = {make_action(from_command_line ? "remove-kernel-argument" : "remove-modprobe-line",
-                                {{"file", first.origin.source}, {"line", quote_directive(first).text}}),
-                    make_action("rebuild-initramfs"), make_action("reboot")};
+  const Action undo = from_command_line ? make_action("remove-kernel-argument", {{"file", first.origin.source},
+                                                                                 {"line", quote_directive(first).text}})
+                                        : undo_modprobe_line(first.origin.source, quote_directive(first).text);
+  finding.repair = {undo, make_action("rebuild-initramfs"), make_action("reboot")};
   return finding;
 }
 

@@ -63,6 +63,14 @@ bool two_package_sets(const RuleContext& context, std::vector<Origin>& evidence)
   return true;
 }
 
+/// With the names of all driver packages here, for package managers that have to be told what to remove.
+Action keep_one_branch(const RuleContext& context) {
+  std::vector<std::string> names;
+  for (const auto& package : driver_packages(context.machine))
+    if (names.size() < 60) names.push_back(package.package->name);
+  return make_action("keep-one-driver-branch", {{"packages", join(names, " ")}});
+}
+
 }  // namespace
 
 Judged driver_installed_twice(const RuleContext& context) {
@@ -94,7 +102,7 @@ Judged driver_installed_twice(const RuleContext& context) {
         {"packages", driver_version_of_packages(context.machine) ? driver_version_of_packages(context.machine)->text : "?"}};
     finding.repair = {make_action("uninstall-runfile-driver"), make_action("reinstall-driver"), make_action("reboot")};
   } else if (two_package_sets(context, finding.evidence)) {
-    finding.repair = {make_action("keep-one-driver-branch"), make_action("reboot")};
+    finding.repair = {keep_one_branch(context), make_action("reboot")};
   } else {
     return std::nullopt;
   }
@@ -123,7 +131,7 @@ Judged driver_package_branches_mixed(const RuleContext& context) {
   if (context.libcuda) add(finding.evidence, quote_library(*context.libcuda));
   const bool agrees = context.loaded_driver && context.libcuda && !differing_library(context);
   if (agrees) finding.severity = Severity::Note;
-  finding.repair = {make_action("keep-one-driver-branch"), make_action("reboot")};
+  finding.repair = {keep_one_branch(context), make_action("reboot")};
   return finding;
 }
 

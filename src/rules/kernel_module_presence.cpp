@@ -19,11 +19,28 @@ std::vector<std::string> kernels_with_module(const RuleContext& context) {
   return kernels;
 }
 
-/// linux-headers of Arch are named after the kernel package, which the release's tail tells: "6.6.63-1-lts" → "-lts".
-std::string arch_kernel_flavor(std::string_view kernel) {
+/// linux-headers of Arch are named after the kernel package, which the release's tail tells: "6.6.63-1-lts" → linux-lts-headers.
+std::string arch_headers(std::string_view kernel) {
   for (std::string_view flavor : {"-lts", "-zen", "-hardened", "-rt"})
-    if (kernel.find(flavor) != std::string_view::npos) return std::string(flavor);
-  return "";
+    if (kernel.find(flavor) != std::string_view::npos) return "linux" + std::string(flavor) + "-headers";
+  return "linux-headers";
+}
+
+/// Headers of this kernel, and the metapackage that brings those of the next one, when the kernel itself came by one:
+/// linux-image-cloud-amd64 → linux-headers-cloud-amd64, linux-image-generic-hwe-22.04 → linux-headers-generic-hwe-22.04.
+std::string debian_headers(const Machine& machine, const std::string& kernel) {
+  const std::string exact = "linux-headers-" + kernel;
+  const auto* packages = machine.packages.installed.get();
+  if (packages == nullptr) return exact;
+  constexpr std::string_view prefix = "linux-image-";
+  for (const Package& package : *packages) {
+    if (!package.name.starts_with(prefix) || package.status == "config-files") continue;
+    const std::string rest = package.name.substr(prefix.size());
+    const bool names_a_kernel = rest.empty() || (rest.front() >= '0' && rest.front() <= '9') || rest.starts_with("unsigned-");
+    const std::string flavor = rest.substr(0, rest.find("-hwe"));
+    if (!names_a_kernel && kernel.ends_with("-" + flavor)) return exact + " linux-headers-" + rest;
+  }
+  return exact;
 }
 
 /// openSUSE: kernel-default-devel of "6.4.0-150600.23.25-default".
@@ -34,32 +51,45 @@ std::string suse_kernel_flavor(std::string_view kernel) {
 
 std::map<std::string, std::string> kernel_parameters(const RuleContext& context) {
   const std::string kernel = running_kernel(context);
-  return {{"kernel", kernel}, {"arch_flavor", arch_kernel_flavor(kernel)}, {"suse_flavor", suse_kernel_flavor(kernel)}};
+  return {{"kernel", kernel},
+          {"arch_headers", arch_headers(kernel)},
+          {"debian_headers", debian_headers(context.machine, kernel)},
+          {"suse_flavor", suse_kernel_flavor(kernel)}};
 }
 
-/// RHEL 10 and its kin have no module streams any more; before, NVIDIA's repository offers the driver as streams.
-std::string rhel_install(const RuleContext& context, const std::string& legacy_branch) {
-  const std::string version = context.machine.os.version_id.value_or("");
-  if (!version.starts_with("8") && !version.starts_with("9")) {
-    return legacy_branch.empty() ? "sudo dnf install nvidia-open"
-                                 : "dnf --showduplicates list nvidia-driver   # then install the newest " + legacy_branch + " of it";
-  }
-  return "sudo dnf module install nvidia-driver:" + (legacy_branch.empty() ? "open-dkms" : legacy_branch + "-dkms");
+/// A server without a desktop: `ubuntu-drivers install` would bring the driver with all of its graphics.
+bool is_ubuntu_server(const Machine& machine) {
+  const auto* packages = machine.packages.installed.get();
+  if (packages == nullptr) return false;
+  const auto has = [&](std::string_view name) {
+    return std::ranges::any_of(*packages, [&](const Package& p) { return p.name == name && p.status != "config-files"; });
+  };
+  return has("ubuntu-server") && !has("xserver-xorg") && !has("xserver-xorg-core") && !has("xwayland");
 }
 
 /// The driver that serves the oldest GPU here: the newest one, or the last branch that still knows the chip.
-Action install_driver(const RuleContext& context) {
+std::map<std::string, std::string> driver_parameters(const RuleContext& context) {
   std::optional<std::uint32_t> last;
   for (const auto& gpu : context.gpus)
     if (const auto branch = gpu.identity.last_driver_branch; branch && (!last || *branch < *last)) last = branch;
-  if (!last)
-    return make_action(
-        "install-driver",
-        {{"rhel_install", rhel_install(context, "")}, {"arch_install", "sudo pacman -S --needed nvidia-open-dkms nvidia-utils linux-headers"}});
+  std::map<std::string, std::string> parameters = {
+      {"arch_headers", arch_headers(running_kernel(context))},
+      {"arch_install", "sudo pacman -S --needed nvidia-open-dkms nvidia-utils"},
+      {"ubuntu_install",
+       is_ubuntu_server(context.machine) ? "sudo ubuntu-drivers install --gpgpu" : "sudo ubuntu-drivers install"}};
+  if (!last) {
+    parameters["flavor"] = "open";
+    return parameters;
+  }
+  // What a branch lacks the open module for is what it was kept for.
   const std::string branch = std::to_string(*last);
-  return make_action("install-driver", {{"rhel_install", rhel_install(context, branch)},
-                                        {"arch_install", "yay -S nvidia-" + branch + "xx-dkms nvidia-" + branch + "xx-utils"}});
+  parameters["branch"] = branch;
+  parameters["flavor"] = "proprietary";
+  parameters["arch_install"] = "yay -S nvidia-" + branch + "xx-dkms nvidia-" + branch + "xx-utils";
+  return parameters;
 }
+
+Action install_driver(const RuleContext& context) { return make_action("install-driver", driver_parameters(context)); }
 
 bool speaks_of_headers(std::string_view line) {
   return contains_ignoring_case(line, "headers") &&
@@ -157,7 +187,7 @@ Judged module_missing_for_running_kernel(const RuleContext& context) {
     finding.variant = "prebuilt";
     auto parameters = kernel_parameters(context);
     parameters["branch"] = ubuntu_branch(context);
-    parameters["arch_install"] = install_driver(context).parameters["arch_install"];
+    parameters["arch_install"] = driver_parameters(context)["arch_install"];
     finding.repair = {make_action("install-module-for-kernel", parameters), make_action("reboot")};
   }
   return finding;

@@ -92,6 +92,12 @@ std::string package_branch(const RuleContext& context, const std::optional<Drive
   return branch;
 }
 
+/// openSUSE's name for a generation of drivers (data/distribution_packages.tsv); older ones name their packages otherwise.
+std::string suse_generation(const std::optional<DriverVersion>& driver) {
+  if (!driver || driver->branch < 515) return {};
+  return driver->branch >= 590 ? "G07" : "G06";
+}
+
 /// The driver was put here by NVIDIA's .run file: packages must not be mixed into it.
 bool came_from_runfile(const RuleContext& context, const std::optional<DriverVersion>& driver) {
   const auto* text = context.machine.packages.runfile_driver.get();
@@ -105,7 +111,9 @@ Action bring_library(const RuleContext& context, const std::string& variant, con
   if (variant == "apptainer") return make_action("start-apptainer-with-nv");
   if (variant == "system-container") return make_action("install-driver-libraries-in-lxc", {{"version", version}});
   if (came_from_runfile(context, driver)) return make_action("run-installer-again", {{"version", version}});
-  return make_action("install-compute-libraries", {{"version", version}, {"branch", package_branch(context, driver)}});
+  std::map<std::string, std::string> parameters = {{"version", version}, {"branch", package_branch(context, driver)}};
+  if (const std::string generation = suse_generation(driver); !generation.empty()) parameters["suse_generation"] = generation;
+  return make_action("install-compute-libraries", parameters);
 }
 
 /// The copy exists, off the loader's path.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "rules/kernel_module.h"
 
 namespace gpuvet {
@@ -236,6 +238,34 @@ TEST(SecureBoot, RefusalInTheLogOrUnsignedUnderLockdown) {
   EXPECT_FALSE(run(secure_boot_module_rejected, machine));
 }
 
+const Action* step(const Judged& finding, std::string_view type) {
+  if (!finding) return nullptr;
+  const auto found = std::ranges::find_if(finding->repair, [&](const Action& action) { return action.type == type; });
+  return found == finding->repair.end() ? nullptr : &*found;
+}
+
+std::string parameter(const Judged& finding, std::string_view type, const std::string& name) {
+  const Action* action = step(finding, type);
+  return action && action->parameters.contains(name) ? action->parameters.at(name) : "";
+}
+
+TEST(SecureBoot, UbuntusSignedModuleIsOfferedWithTheSuffixOfItsPackages) {
+  Machine machine = installed_machine();
+  log(machine, {event("secure-boot", "Loading of unsigned module is rejected")});
+  const auto branch = [&] { return parameter(run(secure_boot_module_rejected, machine), "install-signed-module", "branch"); };
+  EXPECT_EQ(branch(), "550");
+  auto& packages = machine.packages.installed.get()->front();
+  packages = package("nvidia-dkms-550-open", "550.120-0ubuntu0.24.04.1");
+  EXPECT_EQ(branch(), "550-open");
+  packages = package("nvidia-dkms-550-server-open", "550.120-0ubuntu0.24.04.1");
+  EXPECT_EQ(branch(), "550-server-open");
+  packages = package("nvidia-dkms-550-server", "550.120-0ubuntu0.24.04.1");
+  EXPECT_EQ(branch(), "550-server");
+  machine.os.id = Fact<std::string>::known("debian");
+  EXPECT_EQ(step(run(secure_boot_module_rejected, machine), "install-signed-module"), nullptr);
+  EXPECT_NE(step(run(secure_boot_module_rejected, machine), "enroll-module-key"), nullptr);
+}
+
 TEST(SecureBoot, TaintLineOfALoadedModuleIsHarmless) {
   Machine machine = running_machine();
   log(machine, {event("module", "nvidia: module verification failed: signature and/or required key missing - tainting kernel"),
@@ -267,6 +297,49 @@ TEST(ModuleMissing, TellsHeadersBuildAndNeverTriedApart) {
                                              {}}});
   EXPECT_TRUE(run(dkms_build_failed, build));
   EXPECT_FALSE(run(dkms_headers_missing, build));
+}
+
+TEST(ModuleMissing, HeadersComeWithTheMetapackageOfTheKernel) {
+  Machine machine = installed_machine();
+  machine.kernel_driver.module_files = Fact<std::vector<ModuleFile>>::known({});
+  machine.kernel_driver.dkms =
+      Fact<std::vector<DkmsModule>>::known({{"nvidia", "550.120", "6.8.0-48-generic", "x86_64", "installed", {}, {}}});
+  machine.kernel_driver.kernels.get()->front().headers = Fact<std::string>::absent();
+  const auto headers = [&] { return parameter(run(dkms_headers_missing, machine), "install-kernel-headers", "debian_headers"); };
+  EXPECT_EQ(headers(), "linux-headers-6.8.0-49-generic");
+  auto& packages = *machine.packages.installed.get();
+  packages.push_back(package("linux-image-6.8.0-49-generic", "6.8.0-49.49"));
+  packages.push_back(package("linux-image-virtual", "6.8.0-49.49"));
+  EXPECT_EQ(headers(), "linux-headers-6.8.0-49-generic");
+  packages.push_back(package("linux-image-generic-hwe-22.04", "6.8.0-49.49"));
+  EXPECT_EQ(headers(), "linux-headers-6.8.0-49-generic linux-headers-generic-hwe-22.04");
+}
+
+TEST(DriverNotInstalled, InstallsTheBranchThatServesTheGpu) {
+  Machine machine = bare_machine();
+  EXPECT_EQ(parameter(run(driver_not_installed, machine), "install-driver", "flavor"), "open");
+  EXPECT_EQ(parameter(run(driver_not_installed, machine), "install-driver", "branch"), "");
+  EXPECT_EQ(parameter(run(driver_not_installed, machine), "install-driver", "ubuntu_install"), "sudo ubuntu-drivers install");
+  machine.packages.installed.get()->push_back(package("ubuntu-server", "1.539"));
+  EXPECT_EQ(parameter(run(driver_not_installed, machine), "install-driver", "ubuntu_install"), "sudo ubuntu-drivers install --gpgpu");
+  machine.os.kernel = Fact<std::string>::known("6.6.63-1-lts");
+  EXPECT_EQ(parameter(run(driver_not_installed, machine), "install-driver", "arch_headers"), "linux-lts-headers");
+  machine.pci = Fact<std::vector<PciDevice>>::known({gpu(0x1b80)});  // Pascal
+  EXPECT_EQ(parameter(run(driver_not_installed, machine), "install-driver", "branch"), "580");
+  EXPECT_EQ(parameter(run(driver_not_installed, machine), "install-driver", "flavor"), "proprietary");
+  EXPECT_EQ(parameter(run(driver_not_installed, machine), "install-driver", "arch_install"),
+            "yay -S nvidia-580xx-dkms nvidia-580xx-utils");
+}
+
+TEST(ModuleBlacklisted, AVendorsFileIsOverriddenNotEdited) {
+  Machine machine = installed_machine();
+  machine.kernel_driver.modprobe = {{"blacklist", "nvidia", "", true, {"/usr/lib/modprobe.d/x.conf", 1, "blacklist nvidia"}}};
+  auto finding = run(module_blacklisted, machine);
+  EXPECT_EQ(parameter(finding, "override-modprobe-file", "override"), "/etc/modprobe.d/x.conf");
+  EXPECT_NE(step(finding, "rebuild-initramfs"), nullptr);
+  machine.kernel_driver.modprobe.front().origin.source = "/etc/modprobe.d/x.conf";
+  finding = run(module_blacklisted, machine);
+  EXPECT_EQ(parameter(finding, "remove-modprobe-line", "file"), "/etc/modprobe.d/x.conf");
 }
 
 TEST(ModuleMissing, AReplacedKernelOnlyNeedsAReboot) {
