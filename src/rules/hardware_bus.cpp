@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <array>
 #include <set>
 
 #include "rules/evidence.h"
@@ -172,12 +173,22 @@ std::optional<Finding> judge_bar_without_address(const RuleContext& context) {
 
 // ---- pcie-link-degraded --------------------------------------------------------------------------------------------
 
+namespace {
+
+/// GH200, GB200, GB300, GB10: the GPU reaches its CPU by NVLink-C2C, and the PCIe link beside it is narrow by design.
+bool is_joined_to_its_cpu(const GpuIdentity& gpu) {
+  return std::ranges::any_of(std::array{"GH200", "GB200", "GB300", "GB10", "480GB"}, [&](const char* part) { return gpu.name.find(part) != std::string::npos; });
+}
+
+}  // namespace
+
 std::optional<Finding> judge_link_degraded(const RuleContext& context) {
   const auto& machine = context.machine;
   if (is_portable(machine)) return std::nullopt;  // few lanes are wired there, and the link sleeps
   Finding finding;
   for (const auto& gpu : context.gpus) {
     const auto& device = *gpu.device;
+    if (is_joined_to_its_cpu(gpu.identity)) continue;
     const auto* slot = pci_device(machine, device.parent);
     const auto width = device.link_width.value_or(0);
     const auto card_max = device.link_width_max.value_or(0);

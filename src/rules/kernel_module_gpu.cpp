@@ -244,7 +244,8 @@ Judged gsp_firmware_missing(const RuleContext& context) {
 }
 
 Judged rm_init_adapter_failed(const RuleContext& context) {
-  const auto events = events_with(context.machine, {"RmInitAdapter failed"});
+  auto events = events_with(context.machine, {"RmInitAdapter failed"});
+  keep_since_last_load(context.machine, events);
   if (events.empty()) return std::nullopt;
   Finding finding;
   const InitCode code = init_code(events.front()->text);

@@ -205,6 +205,11 @@ Judged driver_library_version_mismatch(const RuleContext& context) {
   if (const auto* last = last_driver_transaction(context); last && library) add(finding.evidence, quote_transaction(*last));
   finding.variant = context.in(World::Container) ? "container" : variant_of(story);
   finding.repair = repair_of(context, story, library);
+  // Libraries older than the module: the host has finished its upgrade, the container still has what it was started with.
+  if (const auto version = library ? version_of(library) : std::nullopt; finding.variant == "container" && version && *version < *context.loaded_driver) {
+    finding.variant = "container-older";
+    finding.repair = {make_action("recreate-container-after-upgrade")};
+  }
   return finding;
 }
 
