@@ -86,7 +86,10 @@ LinkView view_user_driver(const RuleContext& context) {
   const bool usable = libcuda->kind == "driver" || libcuda->kind == "compat" || libcuda->kind == "wsl";
   std::string text = libcuda->name;
   if (const auto* version = libcuda->version.get()) text += " " + *version;
-  return {usable, text + " (" + libcuda->path + ")"};
+  // The folder is what tells copies apart; the file's name is the library's again.
+  const std::size_t slash = libcuda->path.rfind('/');
+  if (slash == std::string::npos) return {usable, text};
+  return {usable, text + " (" + libcuda->path.substr(0, std::max<std::size_t>(slash, 1)) + ")"};
 }
 
 LinkView view_link(const RuleContext& context, Layer layer) {
@@ -150,6 +153,7 @@ std::vector<NotSeen> list_not_seen(const RuleContext& context) {
   note_unless_seen(list, machine.kernel_log.events, "kernel-log");
   note_unless_seen(list, machine.packages.installed, "packages");
   note_unless_seen(list, machine.environment_seen, "environment");
+  if (context.in(World::Wsl2)) list.push_back({"windows-driver", ""});
   if (purpose_needs(context.purpose, Layer::Toolkit)) list.push_back({"later-links", ""});
   return list;
 }

@@ -11,6 +11,7 @@ struct Sentence {
 };
 
 constexpr Sentence sentences[] = {
+    {Message::AtMost, "at most {severity}", "最高为{severity}"},
     {Message::Evidence, "Evidence", "证据"},
     {Message::Repair, "Repair", "修复步骤"},
     {Message::Consequences, "Consequences (they should go away with the repair)", "由此引起（修复后应随之消失）"},
@@ -54,6 +55,7 @@ constexpr Sentence sentences[] = {
     {Message::OutputIsLink, "{path} is a symbolic link; gpuvet does not write through links", "{path} 是符号链接；gpuvet 不会通过链接写入"},
     {Message::OutputExists, "{path} lies inside the inspected root, which is never written to", "{path} 位于被检查的根目录之内，gpuvet 从不写入那里"},
     {Message::MustBeOneOf, "{name} must be one of {values}", "{name} 必须是下列之一：{values}"},
+    {Message::RuleListHint, "gpuvet rule lists them all", "运行 gpuvet rule 可列出全部规则"},
     {Message::OneInputOnly, "{a} and {b} cannot be given together", "{a} 与 {b} 不能同时使用"},
     {Message::SnapshotWritten, "snapshot written to {path}", "快照已写入 {path}"},
     {Message::TooLong, "larger than {limit} MiB", "大于 {limit} MiB"},
@@ -79,6 +81,10 @@ constexpr KeyText not_seen_titles[] = {
     {"kernel-log", "the kernel log", "内核日志"},
     {"packages", "the installed packages", "已安装的软件包"},
     {"environment", "the environment of the judged process", "被判断进程的环境变量"},
+    {"windows-driver", "the Windows side: driver version and WSL version are judged by a later version of gpuvet",
+     "Windows 一侧：驱动版本与 WSL 版本将由 gpuvet 的后续版本判断"},
+    {"kernel-log-owner", "whose kernel log this is: it seems to be of another machine, for it names NVIDIA devices that are not on this PCI bus",
+     "这份内核日志属于哪台机器：其中出现的 NVIDIA 设备不在本机的 PCI 总线上，日志似乎来自另一台机器"},
     {"later-links", "toolkit, runtime libraries, framework and application", "工具包、运行时库、框架与应用程序"},
 };
 
@@ -92,6 +98,8 @@ constexpr KeyText advices[] = {
      "镜像中没有 /proc、/sys 和 /dev。请在机器本身上运行 gpuvet，或像 sosreport 那样把它们一起采集下来。"},
     {"run-on-host", "Run gpuvet on the host, outside the container.", "请在容器之外的宿主机上运行 gpuvet。"},
     {"give-whole-root", "Let --root include these folders.", "请让 --root 包含这些目录。"},
+    {"this-machines-log", "--kernel-log FILE is this machine's log, read from a file. To judge another machine, run gpuvet there, or take its snapshot there and give it with --snapshot.",
+     "--kernel-log FILE 是从文件读取的本机日志。要判断另一台机器，请在那台机器上运行 gpuvet，或在那里生成快照后用 --snapshot 提供。"},
     {"later-version", "This version judges the driver only.", "此版本只判断驱动部分。"},
 };
 
@@ -110,6 +118,8 @@ std::string_view advice_key(const NotSeen& entry, const Machine& machine) {
   if (denied) return "run-as-root";
   if (entry.what == "environment") return "give-environment";
   if (entry.what == "later-links") return "later-version";
+  if (entry.what == "kernel-log-owner") return "this-machines-log";
+  if (entry.what == "windows-driver") return {};
   if (entry.what == "kernel-log") return machine.os.container.is_known() ? "run-on-host" : "give-kernel-log";
   if (!root_folder) return {};
   const bool live_only = entry.what == "pci-bus" || entry.what == "kernel-modules" || entry.what == "device-nodes";

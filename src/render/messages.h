@@ -12,7 +12,7 @@ namespace gpuvet {
 
 enum class Message : std::uint8_t {
   // headings
-  Evidence, Repair, Consequences, OtherFindings, NotSeen, Facts, Source, Decides, AppliesOn, Explains, Variants, Chain, RootCause,
+  AtMost, Evidence, Repair, Consequences, OtherFindings, NotSeen, Facts, Source, Decides, AppliesOn, Explains, Variants, Chain, RootCause,
   // the chain
   NotAskedFor, BehindTheBreak, NothingKnown,
   // repair
@@ -21,7 +21,7 @@ enum class Message : std::uint8_t {
   VerdictHolds, VerdictHoldsWarning, VerdictHoldsStrict, VerdictBroken, VerdictUnknown,
   // command line
   UnknownRule, UnknownCommand, DidYouMean, CannotRead, CannotWrite, NotADirectory, BadSnapshot, BadEnvironment, OutputIsLink,
-  OutputExists, MustBeOneOf, OneInputOnly, SnapshotWritten, TooLong, MissingOutput, UsageHint, OutputNotRegular,
+  OutputExists, MustBeOneOf, RuleListHint, OneInputOnly, SnapshotWritten, TooLong, MissingOutput, UsageHint, OutputNotRegular,
 };
 
 std::string_view message(Message id, Language language);

@@ -43,6 +43,9 @@ RenderedAction render_action(const Action& action, const Machine& machine, Langu
 
 /// A list of all rules: slug, layer, severity, title (`gpuvet rule`).
 std::string render_rule_list(const RenderOptions& options);
+/// Both as JSON (docs/json.md); the first is empty when there is no such rule.
+std::string render_rule_json(std::string_view slug, const RenderOptions& options);
+std::string render_rule_list_json(const RenderOptions& options);
 /// 0 holds, 1 broken, 3 not enough was seen (design: exit codes).
 int exit_code(const Diagnosis& diagnosis, bool strict);
 

@@ -41,7 +41,7 @@ class RulePage {
 
   std::string render(const RuleRecord& record) {
     out_ += styled(record.slug, Style::Bold, options_.color) + "  " + std::string(layer_title(record.layer, options_.language)) + " · " +
-            std::string(severity_title(record.severity, options_.language)) + "\n\n";
+            severity(record.severity) + "\n\n";
     for (std::size_t i = 0; i < record.texts.size(); ++i) text(record.texts[i], i);
     section(Message::Decides, chinese() ? record.decides_zh : record.decides_en);
     section(Message::AppliesOn, names_of_worlds(record.worlds, options_.language));
@@ -53,6 +53,12 @@ class RulePage {
   }
 
  private:
+  /// The record has the worst that the rule says; by what was seen it may say less.
+  std::string severity(Severity worst) const {
+    const std::string title(severity_title(worst, options_.language));
+    return worst == Severity::Note ? title : message(Message::AtMost, options_.language, {{"severity", title}});
+  }
+
   bool chinese() const { return options_.language == Language::Chinese; }
 
   void text(const RuleText& text, std::size_t index) {
@@ -73,6 +79,15 @@ class RulePage {
   int width_;
   std::string out_;
 };
+
+/// The name and its title; beside it where there is room, else below.
+std::string list_entry(std::string_view slug, std::string_view title, std::size_t slug_width, int width) {
+  const std::string name = "  " + std::string(slug);
+  const std::string beside = name + std::string(slug_width - slug.size() + 2, ' ');
+  const bool narrow = width < static_cast<int>(slug_width) + 34;
+  if (narrow) return name + "\n" + paragraph(title, "      ", "      ", std::max(width, 40));
+  return paragraph(title, beside, std::string(slug_width + 4, ' '), width);
+}
 
 }  // namespace
 
@@ -96,9 +111,7 @@ std::string render_rule_list(const RenderOptions& options) {
       if (first) out_heading(out, layer_title(record.layer, options.language), options);
       first = false;
       const std::string title = readable(chinese ? record.texts.front().title_zh : record.texts.front().title_en);
-      std::string line = "  " + std::string(record.slug) + std::string(slug_width - record.slug.size() + 2, ' ');
-      const int left = std::clamp(options.width, 40, 160) - static_cast<int>(slug_width) - 4;
-      out += left >= 20 ? line + shorten(title, left) + "\n" : "  " + std::string(record.slug) + "\n";
+      out += list_entry(record.slug, title, slug_width, options.width);
     }
   }
   return options.ascii ? ascii_only(out) : out;

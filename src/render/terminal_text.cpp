@@ -189,19 +189,4 @@ std::string ascii_only(std::string_view text) {
   return out;
 }
 
-std::string shorten(std::string_view text, int width) {
-  if (display_width(text) <= width) return std::string(text);
-  std::string out;
-  int used = 0;
-  for (std::size_t i = 0; i < text.size();) {
-    const Utf8Char c = utf8_at(text, i);
-    const int columns = c.valid ? width_of(c.code) : 1;
-    if (used + columns > width - 1) break;
-    out.append(text, i, c.length);
-    used += columns;
-    i += c.length;
-  }
-  return out + "…";
-}
-
 }  // namespace gpuvet

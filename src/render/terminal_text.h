@@ -23,7 +23,4 @@ std::string paragraph(std::string_view text, std::string_view first, std::string
 /// Without characters beyond ASCII: punctuation by its ASCII form, the rest as \\u{…}.
 std::string ascii_only(std::string_view text);
 
-/// Cut to `width` columns, with "…" at the end when something was cut.
-std::string shorten(std::string_view text, int width);
-
 }  // namespace gpuvet

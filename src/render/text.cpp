@@ -62,7 +62,7 @@ class TextReport {
     for (const std::string& line : wrap(text, width_)) out_ += styled(line, Style::Bold, options_.color) + '\n';
   }
 
-  /// One line a link. The links behind the last one that was judged are summed up in one line.
+  /// A line a link, more where it is long. The links behind the last one that was judged are summed up in one line.
   void chain() {
     std::size_t shown = diagnosis_.chain.size();
     while (shown > 0 && diagnosis_.chain[shown - 1].state == LinkState::NotNeeded) --shown;
@@ -79,12 +79,17 @@ class TextReport {
   void link(const ChainLink& link, int name_width) {
     const std::string_view name = layer_title(link.layer, options_.language);
     const int padding = std::max(0, name_width - display_width(name));
-    const std::string text = shorten(link_text(link, diagnosis_, options_.language), width_ - name_width - 6);
     const bool is_cause = report_.root != nullptr && report_.root->layer == link.layer && link.state == LinkState::Broken;
-    out_ += "  " + mark(link.state) + " " + std::string(name) + std::string(static_cast<std::size_t>(padding), ' ') + "  " +
-            styled(text, is_cause ? Style::Bold : Style::Plain, options_.color);
-    while (out_.ends_with(' ')) out_.pop_back();
-    out_ += '\n';
+    out_ += "  " + mark(link.state) + " " + std::string(name) + std::string(static_cast<std::size_t>(padding), ' ') + "  ";
+    // What does not fit goes on below, under its own beginning.
+    const std::string indent(static_cast<std::size_t>(name_width) + 6, ' ');
+    bool first = true;
+    for (const std::string& line : wrap(link_text(link, diagnosis_, options_.language), width_ - name_width - 6)) {
+      out_ += (first ? "" : indent) + styled(line, is_cause ? Style::Bold : Style::Plain, options_.color);
+      while (out_.ends_with(' ')) out_.pop_back();
+      out_ += '\n';
+      first = false;
+    }
   }
 
   void root_cause(const Finding& finding) {
@@ -155,9 +160,13 @@ class TextReport {
         first = false;
       }
       if (with_first_evidence && !finding->evidence.empty()) {
+        first = true;
         const Origin& origin = finding->evidence.front();
         const std::string quoted = origin.text.empty() ? "" : ": " + printable(origin.text);
-        out_ += "      " + styled(shorten(origin_place(origin) + quoted, width_ - 6), Style::Dim, options_.color) + "\n";
+        for (const std::string& line : wrap(origin_place(origin) + quoted, width_ - 8)) {
+          out_ += (first ? "      " : "        ") + styled(line, Style::Dim, options_.color) + "\n";
+          first = false;
+        }
       }
     }
   }
