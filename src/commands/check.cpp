@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <set>
 
 #include "commands/input.h"
 #include "commands/output_file.h"
@@ -26,6 +28,29 @@ void print_times(const std::vector<CollectorTime>& times) {
   print_error(text);
 }
 
+/// Devices that the driver's own lines of the log name and that this machine's bus does not have; comma-separated.
+std::string devices_elsewhere(const Machine& machine) {
+  const auto* events = machine.kernel_log.events.get();
+  const auto* bus = machine.pci.get();
+  if (events == nullptr || bus == nullptr) return {};
+  std::set<std::string> missing;
+  for (const LogEvent& event : *events) {
+    const bool of_driver = event.kind == "xid" || event.kind == "sxid" || event.kind == "nvrm";
+    if (!of_driver || event.pci.empty() || missing.size() == 4) continue;
+    const bool here = std::ranges::any_of(*bus, [&](const PciDevice& device) { return device.address.starts_with(event.pci); });
+    if (!here) missing.insert(event.pci);
+  }
+  std::string text;
+  for (const std::string& address : missing) text += (text.empty() ? "" : ", ") + address;
+  return text;
+}
+
+/// A log that was handed over may be of another machine: the bus tells. The verdict stays what it is.
+void doubt_given_log(const Options& options, const Machine& machine, Diagnosis& diagnosis) {
+  if (options.kernel_log.empty()) return;
+  if (const std::string devices = devices_elsewhere(machine); !devices.empty()) diagnosis.not_seen.push_back({"kernel-log-owner", devices});
+}
+
 std::string render(const Options& options, const Diagnosis& diagnosis, const Machine& machine, const Knowledge& knowledge) {
   const RenderOptions how = render_options(options);
   if (options.format == "json") return render_json(diagnosis, machine, knowledge, how);
@@ -45,7 +70,8 @@ int run_check(const Options& options) {
   if (options.redact.value_or(false)) *machine = redact(*machine);
 
   auto start = std::chrono::steady_clock::now();
-  const Diagnosis diagnosis = diagnose(*machine, *knowledge, options.purpose);
+  Diagnosis diagnosis = diagnose(*machine, *knowledge, options.purpose);
+  doubt_given_log(options, *machine, diagnosis);
   times.push_back({"rules", milliseconds_since(start)});
   start = std::chrono::steady_clock::now();
   const std::string text = render(options, diagnosis, *machine, *knowledge);

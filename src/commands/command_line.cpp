@@ -28,13 +28,13 @@ Language language_of_arguments(int argc, const char* const* argv) {
 }
 
 void add_options(CLI::App& app, Options& options, std::string& language, const Say& say) {
-  app.add_option("--format", options.format, say("text, json or markdown", "输出格式：text、json 或 markdown"))->type_name("FORMAT");
+  app.add_option("--format", options.format, say("text, json or markdown (markdown: check only)", "输出格式：text、json 或 markdown（markdown 仅用于 check）"))->type_name("FORMAT");
   app.add_option("--lang", language, say("en or zh (else the locale decides)", "en 或 zh（默认取决于系统语言）"))->type_name("LANG");
   app.add_option("--root", options.root, say("judge a mounted disk, an image or a captured machine in this folder", "检查此目录中的磁盘、镜像或采集的机器"))->type_name("DIR");
   app.add_option("--environ", options.environ_file, say("environment of the judged process: NAME=value lines or /proc/PID/environ", "被判断进程的环境变量：NAME=value 行，或 /proc/PID/environ"))->type_name("FILE");
-  app.add_option("--kernel-log", options.kernel_log, say("kernel log to read; - is standard input", "要读取的内核日志；- 表示标准输入"))->type_name("FILE");
+  app.add_option("--kernel-log", options.kernel_log, say("the judged machine's kernel log, from a file; - is standard input", "被检查机器的内核日志文件；- 表示标准输入"))->type_name("FILE");
   app.add_option("--snapshot", options.snapshot, say("judge a snapshot file", "检查一个快照文件"))->type_name("FILE");
-  app.add_option("--for", options.purpose, say("what has to work, e.g. torch>=2.7", "需要能用的目标，例如 torch>=2.7"))->type_name("PURPOSE");
+  app.add_option("--for", options.purpose, say("what has to work, e.g. torch>=2.7; beyond the driver the answer is \"unknown\" in this version", "需要能用的目标，例如 torch>=2.7；此版本对驱动之后的环节一律回答“未知”"))->type_name("PURPOSE");
   app.add_flag("-v,--verbose", options.verbosity, say("all facts with where they come from", "列出全部事实及其来源"));
   app.add_flag("--timing", options.timing, say("time of each part, on standard error", "在标准错误输出各部分的用时"));
   app.add_flag("--strict", options.strict, say("a warning as root cause gives exit code 1", "根本原因为警告时退出码为 1"));
@@ -95,6 +95,9 @@ std::string check_values(const Options& options, const std::string& language_nam
     for (const std::string& value : choice.allowed) values += value.empty() ? "" : (values.empty() ? "" : ", ") + value;
     return message(Message::MustBeOneOf, options.language, {{"name", choice.name}, {"values", values}});
   }
+  if (options.format == "markdown" && (options.command == "kb" || options.command == "rule")) {
+    return message(Message::MustBeOneOf, options.language, {{"name", options.command + " --format"}, {"values", "text, json"}});
+  }
   if (options.snapshot.empty()) return {};
   for (const auto& [name, value] : {std::pair{"--root", options.root}, std::pair{"--environ", options.environ_file}, std::pair{"--kernel-log", options.kernel_log}}) {
     if (!value.empty()) return message(Message::OneInputOnly, options.language, {{"a", "--snapshot"}, {"b", name}});
@@ -112,7 +115,8 @@ tl::expected<Options, ParseStop> parse_command_line(int argc, const char* const*
                    "gpuvet 说明这台机器的 NVIDIA GPU 软件栈为何不工作，并给出证据与修复步骤。"),
                "gpuvet");
   app.set_help_flag("-h,--help", say("this text", "显示本帮助"));
-  app.footer(say("Exit codes: 0 holds, 1 broken, 2 usage or internal error, 3 not enough was seen.", "退出码：0 完好，1 断开，2 用法或内部错误，3 看到的信息不足。"));
+  app.footer(say("Exit codes: 0 holds, 1 broken, 2 usage or internal error (kb, rule: nothing of that name), 3 not enough was seen.",
+                 "退出码：0 完好，1 断开，2 用法或内部错误（kb、rule：查无此名），3 看到的信息不足。"));
   bool version_flag = false;
   std::string language_name;
   app.add_flag("--version", version_flag, say("version of gpuvet", "gpuvet 的版本"));
@@ -129,12 +133,12 @@ tl::expected<Options, ParseStop> parse_command_line(int argc, const char* const*
   } catch (const CLI::ParseError& error) {
     return tl::unexpected(usage_error(printable(error.what()), options.language));
   }
-  const std::string wrong = check_values(options, language_name);
-  if (!wrong.empty()) return tl::unexpected(usage_error(wrong, options.language));
   for (const CLI::App* command : {commands.check, commands.snapshot, commands.kb, commands.rule, commands.version}) {
     if (command->parsed()) options.command = command->get_name();
   }
   if (version_flag) options.command = "version";
+  const std::string wrong = check_values(options, language_name);
+  if (!wrong.empty()) return tl::unexpected(usage_error(wrong, options.language));
   if (options.command == "snapshot" && options.output.empty()) {
     return tl::unexpected(usage_error(std::string(message(Message::MissingOutput, options.language)), options.language));
   }

@@ -150,6 +150,33 @@ Answer list_answer(const std::vector<GpuIdentity>& gpus, std::string subject, La
   return answer;
 }
 
+/// The oldest driver that names the device, from the tables; nothing: no such record.
+std::optional<DriverVersion> named_since(const Knowledge& knowledge, const GpuIdentity& gpu) {
+  const Knowledge::Table& devices = knowledge.table("pci_devices");
+  const Row* row = devices.find("device_id", hex(gpu.device_id));
+  return row ? DriverVersion::parse(devices.cell(*row, "first_open_module_driver")) : std::nullopt;
+}
+
+/// Ids of one name: the one that was sold first (the usual card) leads, and the answer says how many there are.
+void order_by_age(std::vector<GpuIdentity>& gpus, const Knowledge& knowledge) {
+  std::stable_sort(gpus.begin(), gpus.end(), [&](const GpuIdentity& a, const GpuIdentity& b) {
+    const auto first = named_since(knowledge, a), second = named_since(knowledge, b);
+    return first && second ? *first < *second : first.has_value() && !second.has_value();
+  });
+}
+
+void add_count_of_ids(Answer& first, const std::vector<GpuIdentity>& gpus, Language language) {
+  std::string ids = std::to_string(gpus.size()) + say(language, ", the longest known first: ", " 个，按驱动认得的先后排列：");
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    ids += (i == 0 ? "" : ", ") + ("10de:" + folded(hex(gpus[i].device_id))) + " (" + gpus[i].chip + ")";
+  }
+  first.add("ids_of_this_name", say(language, "ids of this name", "同名的 ID"), ids, "facts/pci_devices.tsv");
+}
+
+bool same_name(const std::vector<GpuIdentity>& gpus) {
+  return std::all_of(gpus.begin(), gpus.end(), [&](const GpuIdentity& gpu) { return gpu.name == gpus.front().name; });
+}
+
 std::string bare_name(std::string_view name) {
   std::string text = folded(name);
   for (const std::string_view word : {"nvidia", "geforce"}) {
@@ -171,12 +198,14 @@ std::vector<Answer> gpu(const Knowledge& knowledge, std::string_view name_or_id,
     (bare_name(gpu.name) == bare_name(name_or_id) ? whole : part).push_back(std::move(gpu));
   }
   if (whole.empty() && part.size() <= most_in_full) whole.swap(part);
+  if (!whole.empty() && same_name(whole)) order_by_age(whole, knowledge);
   if (whole.size() > most_in_full) {
     answers.push_back(list_answer(
         whole, say(language, "Several devices have this name; ask for one by its id:", "多个设备同名，请按 ID 查询："),
         language));
   } else {
     for (const GpuIdentity& gpu : whole) answers.push_back(gpu_answer(knowledge, gpu, language));
+    if (whole.size() > 1 && same_name(whole)) add_count_of_ids(answers.front(), whole, language);
   }
   if (!part.empty())
     answers.push_back(list_answer(part, say(language, "Names that contain it:", "名称中包含它的还有："), language));

@@ -14,6 +14,8 @@
 namespace gpuvet {
 namespace {
 
+constexpr int unwrapped = 100000;
+
 int dispatch(const Options& options) {
   if (options.command == "snapshot") return run_snapshot(options);
   if (options.command == "kb") return run_kb(options);
@@ -45,6 +47,7 @@ int fail(const std::string& message) {
 int run_kb(const Options& options) {
   const auto knowledge = load_knowledge(options);
   if (!knowledge) return fail(knowledge.error());
+  if (options.kb.empty()) return print(kb_unknown(*knowledge, options.kb, options.language));
   const auto answer = kb_answer(*knowledge, options.kb, options.language, options.format == "json");
   if (answer) return print(*answer);
   print_error(kb_unknown(*knowledge, options.kb, options.language));
@@ -52,16 +55,20 @@ int run_kb(const Options& options) {
 }
 
 int run_rule(const Options& options) {
-  const RenderOptions how = render_options(options);
-  if (options.rule.empty()) return print(render_rule_list(how));
-  const std::string page = render_rule_page(options.rule, how);
+  RenderOptions how = render_options(options);
+  const bool json = options.format == "json";
+  // In a pipe or a file each rule keeps its one line, for grep.
+  if (options.rule.empty() && options.width == 0 && !output_is_terminal()) how.width = unwrapped;
+  if (options.rule.empty()) return print(json ? render_rule_list_json(how) : render_rule_list(how));
+  const std::string page = json ? render_rule_json(options.rule, how) : render_rule_page(options.rule, how);
   if (!page.empty()) return print(page);
   std::vector<std::string> slugs;
   for (const RuleRecord& record : all_rule_records()) slugs.emplace_back(record.slug);
   std::string text = message(Message::UnknownRule, options.language, {{"name", printable(options.rule)}});
   const std::string near = nearest(options.rule, slugs);
-  if (!near.empty()) text += (options.language == Language::Chinese ? "；" : "; ") + message(Message::DidYouMean, options.language, {{"name", near}});
-  return fail(text);
+  const std::string next = options.language == Language::Chinese ? "；" : "; ";
+  if (!near.empty()) text += next + message(Message::DidYouMean, options.language, {{"name", near}});
+  return fail(text + next + std::string(message(Message::RuleListHint, options.language)));
 }
 
 int run_version() { return print("gpuvet " GPUVET_VERSION "\n"); }

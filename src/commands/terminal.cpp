@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 namespace gpuvet {
@@ -22,13 +24,22 @@ std::string_view first_set(std::initializer_list<const char*> names) {
   return {};
 }
 
+/// COLUMNS, for output that goes to no terminal; nothing when it is no sensible number.
+std::optional<int> width_of_environment() {
+  const std::string_view text = variable("COLUMNS");
+  int columns = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
+  if (error != std::errc() || end != text.data() + text.size() || columns < 20 || columns > 1000) return std::nullopt;
+  return columns;
+}
+
 }  // namespace
 
 bool output_is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
 
 int terminal_width() {
   winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return width_of_environment().value_or(80);
   return std::max<int>(size.ws_col, 40);
 }
 

@@ -6,7 +6,7 @@
 namespace gpuvet {
 
 bool output_is_terminal();
-/// Columns of the terminal; 80 where there is none.
+/// Columns of the terminal; where there is none, COLUMNS or 80.
 int terminal_width();
 /// LC_ALL, LC_MESSAGES, LANG: "zh…" is Chinese.
 Language language_of_locale();

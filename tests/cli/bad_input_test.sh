@@ -22,6 +22,12 @@ expect_err check
 expect_exit 2 "$gpuvet" --format yaml
 expect_exit 2 "$gpuvet" kb gpu 10de:zzzz
 expect_exit 2 "$gpuvet" rule no-such-rule
+expect_err "gpuvet rule lists them all"
+expect_exit 2 "$gpuvet" rule --format markdown
+expect_exit 0 "$gpuvet" rule --format json
+expect_out '"document": "rules"'
+expect_exit 0 "$gpuvet" kb
+expect_out "kb driver"
 expect_exit 2 "$gpuvet" snapshot -o "$work/no/such/dir/x.json"
 
 # A knowledge overlay with an error: path and line.

@@ -154,6 +154,14 @@ TEST(KbJson, EveryFactHasItsSource) {
   }
 }
 
+// The usual card leads: AD106, named long before the AD104 of the same name.
+TEST(KbGpu, OldestIdOfANameLeads) {
+  const std::string text = ask({"gpu", "RTX 4060 Ti"});
+  ASSERT_TRUE(has(text, "10de:2803") && has(text, "10de:2805") && has(text, "10de:2788"));
+  EXPECT_TRUE(text.starts_with("NVIDIA GeForce RTX 4060 Ti [10de:2803]")) << text.substr(0, 200);
+  EXPECT_TRUE(has(text, "ids of this name: 3"));
+}
+
 // Invalid UTF-8 and endless questions are answered, not crashed on.
 TEST(KbJson, HostileQuestions) {
   EXPECT_EQ(kb_answer(knowledge(), {"gpu", std::string(100000, 'x')}, Language::English, true), std::nullopt);
