@@ -84,6 +84,17 @@ printf 'NVRM: Xid (PCI:0000:01:00): 79, \033]0;owned\007 GPU has fallen off the 
 grep -q "$(printf '\033')" "$work/out" && fail "a terminal escape of the log was echoed"
 expect_out "79"
 
+# A log that names a GPU which this bus does not have is another machine's; of one that it has, nothing is said.
+bus=$work/bus; gpu=$bus/sys/bus/pci/devices/0000:01:00.0; mkdir -p "$gpu"
+echo 0x10de >"$gpu/vendor"; echo 0x2684 >"$gpu/device"; echo 0x030000 >"$gpu/class"
+for slot in 03 01; do
+  printf 'NVRM: Xid (PCI:0000:%s:00): 79, GPU has fallen off the bus.\n' $slot | "$gpuvet" check --root "$bus" --kernel-log - --width 1000 >"$work/out" 2>"$work/err"
+  case $slot in
+    03) expect_out "whose kernel log this is"; expect_out "0000:03:00" ;;
+    01) grep -q "whose kernel log" "$work/out" && fail "the log of this very machine was doubted" ;;
+  esac
+done
+
 # Unreadable things, as a user without rights (root reads everything).
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   chmod 755 "$work"; mkdir -p "$work/closed"; chmod 000 "$work/closed"
