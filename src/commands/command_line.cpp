@@ -32,7 +32,7 @@ void add_options(CLI::App& app, Options& options, std::string& language, const S
   app.add_option("--lang", language, say("en or zh (else the locale decides)", "en 或 zh（默认取决于系统语言）"))->type_name("LANG");
   app.add_option("--root", options.root, say("judge a mounted disk, an image or a captured machine in this folder", "检查此目录中的磁盘、镜像或采集的机器"))->type_name("DIR");
   app.add_option("--environ", options.environ_file, say("environment of the judged process: NAME=value lines or /proc/PID/environ", "被判断进程的环境变量：NAME=value 行，或 /proc/PID/environ"))->type_name("FILE");
-  app.add_option("--kernel-log", options.kernel_log, say("the judged machine's kernel log, from a file; - is standard input", "被检查机器的内核日志文件；- 表示标准输入"))->type_name("FILE");
+  app.add_option("--kernel-log", options.kernel_log, say("this machine's (or --root's) kernel log, from a file; - is standard input", "本机（或 --root 中机器）的内核日志文件；- 表示标准输入"))->type_name("FILE");
   app.add_option("--snapshot", options.snapshot, say("judge a snapshot file", "检查一个快照文件"))->type_name("FILE");
   app.add_option("--for", options.purpose, say("what has to work, e.g. torch>=2.7; beyond the driver the answer is \"unknown\" in this version", "需要能用的目标，例如 torch>=2.7；此版本对驱动之后的环节一律回答“未知”"))->type_name("PURPOSE");
   app.add_flag("-v,--verbose", options.verbosity, say("all facts with where they come from", "列出全部事实及其来源"));
