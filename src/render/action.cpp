@@ -17,7 +17,7 @@ bool is_root(const Machine& machine) { return machine.user.uid.is(0); }
 std::string without_sudo(std::string command) {
   for (std::size_t at = command.find("sudo "); at != std::string::npos; at = command.find("sudo ", at)) {
     const std::string_view before = std::string_view(command).substr(0, at);
-    const bool begins_command = before.empty() || before.ends_with("| ") || before.ends_with("&& ") || before.ends_with("; ") || before.ends_with("$(");
+    const bool begins_command = before.empty() || before.ends_with("| ") || before.ends_with("&& ") || before.ends_with("; ") || before.ends_with("do ") || before.ends_with("$(");
     if (begins_command) {
       command.erase(at, 5);
     } else {
@@ -82,13 +82,10 @@ void add_driver_command(std::string_view command, const Action& action, const Ma
     return;
   }
   out.commands.insert(out.commands.end(), installation.setup.begin(), installation.setup.end());
-  if (!installation.install.empty()) {
-    out.commands.push_back(installation.install);
-    return;
-  }
   values["driver_packages"] = installation.packages;
-  std::string filled = fill_placeholders(command, values);
+  std::string filled = installation.install.empty() ? fill_placeholders(command, values) : installation.install;
   if (!has_placeholder(filled)) out.commands.push_back(std::move(filled));
+  out.commands.insert(out.commands.end(), installation.finish.begin(), installation.finish.end());
 }
 
 }  // namespace

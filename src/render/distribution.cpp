@@ -221,6 +221,8 @@ DriverInstallation from_row(const Row& row, const Wanted& wanted) {
   DriverInstallation out;
   if (row["origin"] == "nvidia") out.setup = add_repository(wanted.machine, wanted.family);
   if (row["origin"] == "rpmfusion") out.setup = add_rpmfusion(wanted.machine, wanted.family);
+  // RPM Fusion's akmod packages build in the background, and a reboot at once would interrupt that (rpmfusion.org/Howto/NVIDIA).
+  if (row["origin"] == "rpmfusion") out.finish = {"sudo akmods --force"};
   if (!row["setup"].empty()) {
     for (const std::string_view command : split_cells(row["setup"], '|')) out.setup.push_back(fill_placeholders(command, values));
   }

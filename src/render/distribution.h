@@ -20,6 +20,7 @@ struct DriverInstallation {
   std::vector<std::string> setup;   ///< commands before: enable a module stream, pin a branch, add the repository
   std::string packages;             ///< space-separated; empty when `install` stands for everything
   std::string install;              ///< a whole command where the package manager alone cannot do it (AUR)
+  std::vector<std::string> finish;  ///< commands after: build the module now
   std::string where;                ///< when nothing is known: where to look it up
   bool known() const { return !packages.empty() || !install.empty(); }
 };

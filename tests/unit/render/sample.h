@@ -24,7 +24,7 @@ inline Diagnosis broken_diagnosis() {
   root.layer = Layer::KernelModule;
   root.parameters = {{"kernel", "6.8.0-49-generic"}};
   root.evidence = {{"/proc/sys/kernel/osrelease", 1, "6.8.0-49-generic"}};
-  root.repair = {{"install-kernel-headers", {{"kernel", "6.8.0-49-generic"}}}};
+  root.repair = {{"install-kernel-headers", {{"kernel", "6.8.0-49-generic"}, {"debian_headers", "linux-headers-6.8.0-49-generic"}}}};
   root.explains = {"libcuda-missing"};
   effect.kind = "libcuda-missing";
   effect.layer = Layer::UserDriver;

@@ -88,7 +88,7 @@ TEST(RenderText, AsciiWhenAsked) {
 
 TEST(RenderAction, CommandsOfThisDistribution) {
   Machine m = sample_machine();
-  const Action action{"install-kernel-headers", {{"kernel", "6.8.0-49-generic"}}};
+  const Action action{"install-kernel-headers", {{"kernel", "6.8.0-49-generic"}, {"debian_headers", "linux-headers-6.8.0-49-generic"}}};
   const RenderedAction rendered = render_action(action, m, Language::English);
   ASSERT_FALSE(rendered.commands.empty());
   const auto names_it = [](const std::string& command) { return command.find("linux-headers-6.8.0-49-generic") != std::string::npos; };
@@ -98,7 +98,7 @@ TEST(RenderAction, CommandsOfThisDistribution) {
 }
 
 TEST(RenderAction, ForeignParametersCannotEndAWord) {
-  const Action action{"install-kernel-headers", {{"kernel", "x; rm -rf ~ $(id) `id`"}}};
+  const Action action{"install-kernel-headers", {{"debian_headers", "x; rm -rf ~ $(id) `id`"}}};
   for (const std::string& command : render_action(action, sample_machine(), Language::English).commands) {
     if (command.find("rm -rf") != std::string::npos) {
       EXPECT_NE(command.find("'x; rm -rf ~ $(id) `id`'"), std::string::npos) << command;
