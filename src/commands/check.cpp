@@ -48,7 +48,8 @@ std::string devices_elsewhere(const Machine& machine) {
 /// A log that was handed over may be of another machine: the bus tells. The verdict stays what it is.
 void doubt_given_log(const Options& options, const Machine& machine, Diagnosis& diagnosis) {
   if (options.kernel_log.empty()) return;
-  if (const std::string devices = devices_elsewhere(machine); !devices.empty()) diagnosis.not_seen.push_back({"kernel-log-owner", devices});
+  if (const std::string devices = devices_elsewhere(machine); !devices.empty())
+    diagnosis.not_seen.push_back({"kernel-log-owner", devices});
 }
 
 std::string render(const Options& options, const Diagnosis& diagnosis, const Machine& machine, const Knowledge& knowledge) {

@@ -13,7 +13,9 @@ namespace {
 /// Help text in the reader's language.
 struct Say {
   Language language;
-  std::string operator()(const char* english, const char* chinese) const { return language == Language::Chinese ? chinese : english; }
+  std::string operator()(const char* english, const char* chinese) const {
+    return language == Language::Chinese ? chinese : english;
+  }
 };
 
 /// --lang decides about the help text too, so it is looked for before anything else.
@@ -21,28 +23,53 @@ Language language_of_arguments(int argc, const char* const* argv) {
   Language language = language_of_locale();
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
-    const std::string_view value = argument == "--lang" && i + 1 < argc ? argv[i + 1] : argument.starts_with("--lang=") ? argument.substr(7) : "";
+    const std::string_view value = argument == "--lang" && i + 1 < argc ? argv[i + 1]
+                                   : argument.starts_with("--lang=")    ? argument.substr(7)
+                                                                        : "";
     if (!value.empty()) language = value.starts_with("zh") ? Language::Chinese : Language::English;
   }
   return language;
 }
 
 void add_options(CLI::App& app, Options& options, std::string& language, const Say& say) {
-  app.add_option("--format", options.format, say("text, json or markdown (markdown: check only)", "输出格式：text、json 或 markdown（markdown 仅用于 check）"))->type_name("FORMAT");
-  app.add_option("--lang", language, say("en or zh (else the locale decides)", "en 或 zh（默认取决于系统语言）"))->type_name("LANG");
-  app.add_option("--root", options.root, say("judge a mounted disk, an image or a captured machine in this folder", "检查此目录中的磁盘、镜像或采集的机器"))->type_name("DIR");
-  app.add_option("--environ", options.environ_file, say("environment of the judged process: NAME=value lines or /proc/PID/environ", "被判断进程的环境变量：NAME=value 行，或 /proc/PID/environ"))->type_name("FILE");
-  app.add_option("--kernel-log", options.kernel_log, say("this machine's (or --root's) kernel log, from a file; - is standard input", "本机（或 --root 中机器）的内核日志文件；- 表示标准输入"))->type_name("FILE");
+  app.add_option(
+         "--format", options.format,
+         say("text, json or markdown (markdown: check only)", "输出格式：text、json 或 markdown（markdown 仅用于 check）"))
+      ->type_name("FORMAT");
+  app.add_option("--lang", language, say("en or zh (else the locale decides)", "en 或 zh（默认取决于系统语言）"))
+      ->type_name("LANG");
+  app.add_option(
+         "--root", options.root,
+         say("judge a mounted disk, an image or a captured machine in this folder", "检查此目录中的磁盘、镜像或采集的机器"))
+      ->type_name("DIR");
+  app.add_option("--environ", options.environ_file,
+                 say("environment of the judged process: NAME=value lines or /proc/PID/environ",
+                     "被判断进程的环境变量：NAME=value 行，或 /proc/PID/environ"))
+      ->type_name("FILE");
+  app.add_option("--kernel-log", options.kernel_log,
+                 say("this machine's (or --root's) kernel log, from a file; - is standard input",
+                     "本机（或 --root 中机器）的内核日志文件；- 表示标准输入"))
+      ->type_name("FILE");
   app.add_option("--snapshot", options.snapshot, say("judge a snapshot file", "检查一个快照文件"))->type_name("FILE");
-  app.add_option("--for", options.purpose, say("what has to work, e.g. torch>=2.7; beyond the driver the answer is \"unknown\" in this version", "需要能用的目标，例如 torch>=2.7；此版本对驱动之后的环节一律回答“未知”"))->type_name("PURPOSE");
+  app.add_option("--for", options.purpose,
+                 say("what has to work, e.g. torch>=2.7; beyond the driver the answer is \"unknown\" in this version",
+                     "需要能用的目标，例如 torch>=2.7；此版本对驱动之后的环节一律回答“未知”"))
+      ->type_name("PURPOSE");
   app.add_flag("-v,--verbose", options.verbosity, say("all facts with where they come from", "列出全部事实及其来源"));
   app.add_flag("--timing", options.timing, say("time of each part, on standard error", "在标准错误输出各部分的用时"));
   app.add_flag("--strict", options.strict, say("a warning as root cause gives exit code 1", "根本原因为警告时退出码为 1"));
   app.add_option("--color", options.color, say("auto, always or never", "颜色：auto、always 或 never"))->type_name("WHEN");
-  app.add_option("--width", options.width, say("columns to wrap text to", "按此列数换行"))->check(CLI::Range(20, 1000))->type_name("N");
-  app.add_option("--knowledge", options.knowledge, say("folder of tables (*.tsv) that replace or extend the built-in ones", "用于替换或扩充内置表的目录（*.tsv）"))->type_name("DIR");
-  app.add_flag_callback("--redact", [&options] { options.redact = true; }, say("pseudonyms for names, serials and the like", "用化名代替姓名、序列号等"));
-  app.add_flag_callback("--no-redact", [&options] { options.redact = false; }, say("leave them as they are", "保留原样"));
+  app.add_option("--width", options.width, say("columns to wrap text to", "按此列数换行"))
+      ->check(CLI::Range(20, 1000))
+      ->type_name("N");
+  app.add_option("--knowledge", options.knowledge,
+                 say("folder of tables (*.tsv) that replace or extend the built-in ones", "用于替换或扩充内置表的目录（*.tsv）"))
+      ->type_name("DIR");
+  app.add_flag_callback(
+      "--redact", [&options] { options.redact = true; },
+      say("pseudonyms for names, serials and the like", "用化名代替姓名、序列号等"));
+  app.add_flag_callback(
+      "--no-redact", [&options] { options.redact = false; }, say("leave them as they are", "保留原样"));
 }
 
 struct Commands {
@@ -51,10 +78,14 @@ struct Commands {
 
 Commands add_commands(CLI::App& app, Options& options, const Say& say) {
   Commands c{};
-  c.check = app.add_subcommand("check", say("say what is wrong with the GPU driver (the default)", "说明 GPU 驱动哪里有问题（默认命令）"));
+  c.check = app.add_subcommand("check",
+                               say("say what is wrong with the GPU driver (the default)", "说明 GPU 驱动哪里有问题（默认命令）"));
   c.snapshot = app.add_subcommand("snapshot", say("write all facts to a file", "把全部事实写入文件"));
-  c.snapshot->add_option("-o,--output", options.output, say("file to write; - is standard output", "要写入的文件；- 表示标准输出"))->type_name("FILE");
-  c.kb = app.add_subcommand("kb", say("what the tables know: kb gpu \"RTX 4090\", kb driver 550.120, kb xid 79 …", "查询知识表：kb gpu \"RTX 4090\"、kb driver 550.120、kb xid 79 ……"));
+  c.snapshot
+      ->add_option("-o,--output", options.output, say("file to write; - is standard output", "要写入的文件；- 表示标准输出"))
+      ->type_name("FILE");
+  c.kb = app.add_subcommand("kb", say("what the tables know: kb gpu \"RTX 4090\", kb driver 550.120, kb xid 79 …",
+                                      "查询知识表：kb gpu \"RTX 4090\"、kb driver 550.120、kb xid 79 ……"));
   c.kb->add_option("question", options.kb, say("topic and words", "主题与关键词"));
   c.rule = app.add_subcommand("rule", say("page of a rule; without a name the list of all", "显示一条规则；不带名称时列出全部"));
   c.rule->add_option("slug", options.rule, say("name of the rule", "规则名称"));
@@ -68,16 +99,19 @@ ParseStop usage_error(std::string text, Language language) {
 }
 
 std::vector<std::string> known_options() {
-  return {"--format", "--lang", "--root", "--environ", "--kernel-log", "--snapshot", "--for", "--verbose", "--timing", "--strict",
-          "--color", "--width", "--knowledge", "--redact", "--no-redact", "--output", "--help", "--version"};
+  return {"--format", "--lang",  "--root",  "--environ",   "--kernel-log", "--snapshot",  "--for",    "--verbose", "--timing",
+          "--strict", "--color", "--width", "--knowledge", "--redact",     "--no-redact", "--output", "--help",    "--version"};
 }
 
 ParseStop explain_extra(const std::string& extra, Language language) {
   const bool option = extra.starts_with("-");
   std::string text = message(Message::UnknownCommand, language, {{"name", printable(extra)}});
   if (option) text = language == Language::Chinese ? "未知的选项 " + printable(extra) : "unknown option " + printable(extra);
-  const std::string near = nearest(extra.substr(0, extra.find('=')), option ? known_options() : std::vector<std::string>{"check", "snapshot", "kb", "rule", "version"});
-  if (!near.empty()) text += (language == Language::Chinese ? "；" : "; ") + message(Message::DidYouMean, language, {{"name", near}});
+  const std::string near =
+      nearest(extra.substr(0, extra.find('=')),
+              option ? known_options() : std::vector<std::string>{"check", "snapshot", "kb", "rule", "version"});
+  if (!near.empty())
+    text += (language == Language::Chinese ? "；" : "; ") + message(Message::DidYouMean, language, {{"name", near}});
   return usage_error(std::move(text), language);
 }
 
@@ -88,8 +122,9 @@ std::string check_values(const Options& options, const std::string& language_nam
     const std::string& value;
     std::vector<std::string> allowed;
   };
-  for (const Choice& choice : {Choice{"--format", options.format, {"text", "json", "markdown"}}, Choice{"--color", options.color, {"auto", "always", "never"}},
-                               Choice{"--lang", language_name, {"", "en", "zh"}}}) {
+  for (const Choice& choice :
+       {Choice{"--format", options.format, {"text", "json", "markdown"}},
+        Choice{"--color", options.color, {"auto", "always", "never"}}, Choice{"--lang", language_name, {"", "en", "zh"}}}) {
     if (std::find(choice.allowed.begin(), choice.allowed.end(), choice.value) != choice.allowed.end()) continue;
     std::string values;
     for (const std::string& value : choice.allowed) values += value.empty() ? "" : (values.empty() ? "" : ", ") + value;
@@ -99,7 +134,8 @@ std::string check_values(const Options& options, const std::string& language_nam
     return message(Message::MustBeOneOf, options.language, {{"name", options.command + " --format"}, {"values", "text, json"}});
   }
   if (options.snapshot.empty()) return {};
-  for (const auto& [name, value] : {std::pair{"--root", options.root}, std::pair{"--environ", options.environ_file}, std::pair{"--kernel-log", options.kernel_log}}) {
+  for (const auto& [name, value] : {std::pair{"--root", options.root}, std::pair{"--environ", options.environ_file},
+                                    std::pair{"--kernel-log", options.kernel_log}}) {
     if (!value.empty()) return message(Message::OneInputOnly, options.language, {{"a", "--snapshot"}, {"b", name}});
   }
   return {};
@@ -115,8 +151,9 @@ tl::expected<Options, ParseStop> parse_command_line(int argc, const char* const*
                    "gpuvet 说明这台机器的 NVIDIA GPU 软件栈为何不工作，并给出证据与修复步骤。"),
                "gpuvet");
   app.set_help_flag("-h,--help", say("this text", "显示本帮助"));
-  app.footer(say("Exit codes: 0 holds, 1 broken, 2 usage or internal error (kb, rule: nothing of that name), 3 not enough was seen.",
-                 "退出码：0 完好，1 断开，2 用法或内部错误（kb、rule：查无此名），3 看到的信息不足。"));
+  app.footer(
+      say("Exit codes: 0 holds, 1 broken, 2 usage or internal error (kb, rule: nothing of that name), 3 not enough was seen.",
+          "退出码：0 完好，1 断开，2 用法或内部错误（kb、rule：查无此名），3 看到的信息不足。"));
   bool version_flag = false;
   std::string language_name;
   app.add_flag("--version", version_flag, say("version of gpuvet", "gpuvet 的版本"));

@@ -46,7 +46,8 @@ tl::expected<void, std::string> add_environment(const Options& options, System& 
     if (const auto own = system.environment()) {
       for (const std::string& entry : *own) {
         const std::size_t equals = entry.find('=');
-        if (equals != std::string::npos && equals > 0) collect_options.environment[entry.substr(0, equals)] = entry.substr(equals + 1);
+        if (equals != std::string::npos && equals > 0)
+          collect_options.environment[entry.substr(0, equals)] = entry.substr(equals + 1);
       }
     }
     return {};
@@ -79,7 +80,8 @@ tl::expected<Machine, std::string> load_snapshot(const Options& options) {
   if (!text) return tl::unexpected(cannot_read(options, options.snapshot, text.error()));
   auto machine = machine_from_json(*text);
   if (!machine) {
-    return tl::unexpected(message(Message::BadSnapshot, options.language, {{"path", printable(options.snapshot)}, {"why", printable(machine.error())}}));
+    return tl::unexpected(message(Message::BadSnapshot, options.language,
+                                  {{"path", printable(options.snapshot)}, {"why", printable(machine.error())}}));
   }
   return std::move(*machine);
 }
@@ -135,7 +137,8 @@ tl::expected<Machine, std::string> load_machine(const Options& options, std::vec
   } else {
     auto rooted = make_rooted_system(options.root);
     if (!rooted) {
-      return tl::unexpected(message(Message::NotADirectory, options.language, {{"path", printable(options.root)}, {"why", printable(rooted.error().message)}}));
+      return tl::unexpected(message(Message::NotADirectory, options.language,
+                                    {{"path", printable(options.root)}, {"why", printable(rooted.error().message)}}));
     }
     system = std::move(*rooted);
   }

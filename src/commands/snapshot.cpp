@@ -10,10 +10,14 @@ namespace {
 std::string explain(const WriteError& error, const Options& options) {
   const std::map<std::string, std::string> values{{"path", printable(options.output)}, {"why", printable(error.why)}};
   switch (error.kind) {
-    case WriteError::Kind::Link: return message(Message::OutputIsLink, options.language, values);
-    case WriteError::Kind::NotRegular: return message(Message::OutputNotRegular, options.language, values);
-    case WriteError::Kind::InsideRoot: return message(Message::OutputExists, options.language, values);
-    default: return message(Message::CannotWrite, options.language, values);
+    case WriteError::Kind::Link:
+      return message(Message::OutputIsLink, options.language, values);
+    case WriteError::Kind::NotRegular:
+      return message(Message::OutputNotRegular, options.language, values);
+    case WriteError::Kind::InsideRoot:
+      return message(Message::OutputExists, options.language, values);
+    default:
+      return message(Message::CannotWrite, options.language, values);
   }
 }
 

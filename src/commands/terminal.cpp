@@ -49,7 +49,8 @@ Language language_of_locale() {
 
 bool locale_is_ascii() {
   std::string locale(first_set({"LC_ALL", "LC_CTYPE", "LANG"}));
-  std::transform(locale.begin(), locale.end(), locale.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::transform(locale.begin(), locale.end(), locale.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   if (locale.empty()) return variable("TERM") == "linux";
   return locale.find("utf-8") == std::string::npos && locale.find("utf8") == std::string::npos;
 }

@@ -31,8 +31,8 @@ struct GpuIdentity {
   /// else the architecture's first driver. The full version is known, or only its branch.
   std::optional<DriverVersion> first_driver;
   OpenModule open_module = OpenModule::Unknown;
-  std::string gpu_class;     ///< "desktop", "data-centre", … as in the table
-  bool in_table = false;     ///< the id is in pci_devices.tsv
+  std::string gpu_class;                 ///< "desktop", "data-centre", … as in the table
+  bool in_table = false;                 ///< the id is in pci_devices.tsv
   std::uint32_t known_up_to_branch = 0;  ///< newest branch of driver_branches.tsv: what later ones serve is not known
   std::string source;
   /// "RTX 4090 (AD102)", "AD102 [10de:2684]" or "unknown NVIDIA GPU [10de:ffff]".
@@ -52,9 +52,9 @@ struct DriverBranch {
 struct CudaRelease {
   std::string version;  ///< "12.4.1"
   std::string label;
-  std::optional<DriverVersion> driver_linux;              ///< corresponding driver of NVIDIA's table
+  std::optional<DriverVersion> driver_linux;  ///< corresponding driver of NVIDIA's table
   std::optional<DriverVersion> runfile_driver_linux;
-  std::optional<DriverVersion> min_driver_linux;          ///< for minor-version compatibility: the one to test against
+  std::optional<DriverVersion> min_driver_linux;  ///< for minor-version compatibility: the one to test against
   std::string libcudart_soname;
   std::string supported_sm_min, supported_sm_max, sm_added, sm_removed;
   std::string notes;
@@ -74,10 +74,11 @@ struct CudaError {
 
 /// A driver release with a known defect: data/facts/driver_defects.tsv.
 struct DriverDefect {
-  std::string rule;         ///< "driver-regression", "open-module-bug-old-release"
+  std::string rule;           ///< "driver-regression", "open-module-bug-old-release"
   DriverVersion first, last;  ///< range of affected releases, both included
-  std::string flavor;       ///< "open", "proprietary", "" any
-  /// What must also be seen, joined by " & ": "log:TEXT" (a kernel log message contains TEXT), "chip:GB206" (such a GPU is there).
+  std::string flavor;         ///< "open", "proprietary", "" any
+  /// What must also be seen, joined by " & ": "log:TEXT" (a kernel log message contains TEXT), "chip:GB206" (such a GPU is
+  /// there).
   std::string condition;
   std::string defect_en, defect_zh;
   std::string fixed_in;
@@ -94,7 +95,8 @@ class Knowledge {
   Knowledge(Knowledge&&) noexcept;
   Knowledge& operator=(Knowledge&&) noexcept;
 
-  /// Tables of a folder replace those of the same name (whole table) or, as NAME.add.tsv, add rows in front. Errors carry path and line.
+  /// Tables of a folder replace those of the same name (whole table) or, as NAME.add.tsv, add rows in front. Errors carry path
+  /// and line.
   tl::expected<void, std::string> add_overlay_table(std::string_view file_name, std::string_view text);
 
   GpuIdentity gpu(std::uint16_t device_id) const;
@@ -102,10 +104,10 @@ class Knowledge {
   std::vector<GpuIdentity> gpus_named(std::string_view name) const;
   std::optional<DriverBranch> driver_branch(std::uint32_t branch) const;
   std::vector<DriverBranch> driver_branches() const;
-  std::optional<CudaRelease> cuda_release(std::string_view version) const;   ///< "12.4.1", or "12.4" = its first release
+  std::optional<CudaRelease> cuda_release(std::string_view version) const;  ///< "12.4.1", or "12.4" = its first release
   std::vector<CudaRelease> cuda_releases() const;
   std::optional<XidMeaning> xid(int code) const;
-  std::vector<CudaError> cuda_error(int code) const;                        ///< of every API
+  std::vector<CudaError> cuda_error(int code) const;  ///< of every API
   std::vector<CudaError> cuda_error_named(std::string_view name) const;
   std::vector<DriverDefect> driver_defects() const;
 
@@ -114,7 +116,7 @@ class Knowledge {
   /// Least driver for a runtime of this CUDA version under minor-version compatibility (design §5); nothing: unknown release.
   std::optional<DriverVersion> least_driver_for_runtime(const CudaVersion& runtime) const;
 
-  struct Table;  ///< parsed table, in tables.cpp
+  struct Table;                                     ///< parsed table, in tables.cpp
   const Table& table(std::string_view name) const;  ///< for `kb`; name without ".tsv"
 
  private:
@@ -125,7 +127,8 @@ class Knowledge {
 /// By chip, never by name; a branch beyond our tables is Unknown for dropping, and Yes never guessed.
 Served driver_serves(const DriverVersion& driver, const GpuIdentity& gpu);
 
-/// NVIDIA display/3D controllers of the machine (class 03xx, vendor 10de; virtual functions too) with their identity, in bus order.
+/// NVIDIA display/3D controllers of the machine (class 03xx, vendor 10de; virtual functions too) with their identity, in bus
+/// order.
 struct MachineGpu {
   const PciDevice* device = nullptr;
   GpuIdentity identity;

@@ -17,7 +17,8 @@ bool is_root(const Machine& machine) { return machine.user.uid.is(0); }
 std::string without_sudo(std::string command) {
   for (std::size_t at = command.find("sudo "); at != std::string::npos; at = command.find("sudo ", at)) {
     const std::string_view before = std::string_view(command).substr(0, at);
-    const bool begins_command = before.empty() || before.ends_with("| ") || before.ends_with("&& ") || before.ends_with("; ") || before.ends_with("do ") || before.ends_with("$(");
+    const bool begins_command = before.empty() || before.ends_with("| ") || before.ends_with("&& ") || before.ends_with("; ") ||
+                                before.ends_with("do ") || before.ends_with("$(");
     if (begins_command) {
       command.erase(at, 5);
     } else {
@@ -63,7 +64,8 @@ const FamilyCommands* commands_for(const ActionRecord& record, const Machine& ma
 std::uint32_t branch_of(const Action& action) {
   const auto found = action.parameters.find("branch");
   std::uint32_t branch = 0;
-  if (found != action.parameters.end()) std::from_chars(found->second.data(), found->second.data() + found->second.size(), branch);
+  if (found != action.parameters.end())
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(), branch);
   return branch;
 }
 
@@ -78,7 +80,8 @@ void add_driver_command(std::string_view command, const Action& action, const Ma
                         std::map<std::string, std::string> values, RenderedAction& out) {
   const DriverInstallation installation = driver_installation(machine, branch_of(action), parameter(action, "flavor"));
   if (!installation.known()) {
-    out.text += (language == Language::Chinese ? "" : " ") + message(Message::PackagesUnknown, language, {{"where", installation.where}});
+    out.text +=
+        (language == Language::Chinese ? "" : " ") + message(Message::PackagesUnknown, language, {{"where", installation.where}});
     return;
   }
   out.commands.insert(out.commands.end(), installation.setup.begin(), installation.setup.end());

@@ -24,7 +24,8 @@ const std::vector<Package>& installed_packages(const Machine& machine) {
 template <class Predicate>
 bool any_package(const Machine& machine, Predicate predicate) {
   const auto& packages = installed_packages(machine);
-  return std::any_of(packages.begin(), packages.end(), [&](const Package& p) { return p.status != "config-files" && predicate(p); });
+  return std::any_of(packages.begin(), packages.end(),
+                     [&](const Package& p) { return p.status != "config-files" && predicate(p); });
 }
 
 bool name_is(const Package& package, std::string_view name) { return package.name == name; }
@@ -43,25 +44,31 @@ bool repository_mentions(const Machine& machine, std::string_view text) {
   });
 }
 
-bool has_nvidia_repository(const Machine& machine) { return repository_mentions(machine, "developer.download.nvidia.com/compute/cuda"); }
+bool has_nvidia_repository(const Machine& machine) {
+  return repository_mentions(machine, "developer.download.nvidia.com/compute/cuda");
+}
 
 bool from_rpmfusion(const Machine& machine) {
-  return any_package(machine, [](const Package& p) { return p.name.starts_with("akmod-nvidia") || p.name.starts_with("xorg-x11-drv-nvidia"); });
+  return any_package(
+      machine, [](const Package& p) { return p.name.starts_with("akmod-nvidia") || p.name.starts_with("xorg-x11-drv-nvidia"); });
 }
 
 /// "distribution", "nvidia" or "rpmfusion": where the driver came from, else where this distribution's users get it.
 std::string_view preferred_origin(const Machine& machine, std::string_view family) {
   const bool nvidia_packages = any_package(machine, [](const Package& p) {
-    return p.name.starts_with("cuda-drivers") || p.name == "nvidia-open" || p.name.starts_with("nvidia-open-5") || p.name.ends_with("-signed-cuda-kmp-default");
+    return p.name.starts_with("cuda-drivers") || p.name == "nvidia-open" || p.name.starts_with("nvidia-open-5") ||
+           p.name.ends_with("-signed-cuda-kmp-default");
   });
   if (family == "fedora" || family == "rhel") {
     if (from_rpmfusion(machine)) return "rpmfusion";
-    const bool nvidia_rpms = any_package(machine, [](const Package& p) { return p.name == "nvidia-driver" || p.name.starts_with("kmod-nvidia"); });
+    const bool nvidia_rpms =
+        any_package(machine, [](const Package& p) { return p.name == "nvidia-driver" || p.name.starts_with("kmod-nvidia"); });
     if (nvidia_packages || nvidia_rpms || has_nvidia_repository(machine)) return "nvidia";
     return family == "fedora" ? "rpmfusion" : "nvidia";
   }
   if (nvidia_packages && family != "arch") return "nvidia";
-  const bool has_driver = any_package(machine, [](const Package& p) { return p.name.starts_with("nvidia-driver") || p.name.starts_with("nvidia-kernel"); });
+  const bool has_driver = any_package(
+      machine, [](const Package& p) { return p.name.starts_with("nvidia-driver") || p.name.starts_with("nvidia-kernel"); });
   return family == "debian" && !has_driver && has_nvidia_repository(machine) ? "nvidia" : "distribution";
 }
 
@@ -70,13 +77,17 @@ std::string preferred_style(const Machine& machine, std::string_view family) {
   if (family == "ubuntu") {
     const bool headless = any_package(machine, [](const Package& p) { return p.name.starts_with("nvidia-headless-"); });
     const bool server = any_package(machine, [](const Package& p) {
-      return (p.name.starts_with("nvidia-driver-") || p.name.starts_with("nvidia-headless-") || p.name.starts_with("libnvidia-compute-")) &&
+      return (p.name.starts_with("nvidia-driver-") || p.name.starts_with("nvidia-headless-") ||
+              p.name.starts_with("libnvidia-compute-")) &&
              p.name.find("-server") != std::string::npos;
     });
     return headless ? (server ? "headless-server" : "headless") : server ? "server" : "desktop";
   }
-  const bool dkms = any_package(machine, [](const Package& p) { return p.name == "nvidia-dkms" || p.name == "nvidia-open-dkms"; });
-  const bool lts = any_package(machine, [](const Package& p) { return p.name == "nvidia-lts" || p.name == "nvidia-lts-open" || p.name == "linux-lts-headers"; });
+  const bool dkms =
+      any_package(machine, [](const Package& p) { return p.name == "nvidia-dkms" || p.name == "nvidia-open-dkms"; });
+  const bool lts = any_package(machine, [](const Package& p) {
+    return p.name == "nvidia-lts" || p.name == "nvidia-lts-open" || p.name == "linux-lts-headers";
+  });
   return dkms ? "dkms" : lts && family == "arch" ? "lts" : "any";
 }
 
@@ -86,7 +97,8 @@ std::string default_flavor(const Machine& machine, std::uint32_t branch) {
     return p.name.find("nvidia") != std::string::npos && p.name.find("-open") != std::string::npos;
   });
   if (open) return "open";
-  const bool driver = any_package(machine, [](const Package& p) { return p.name.starts_with("nvidia-driver") || p.name.starts_with("cuda-drivers"); });
+  const bool driver = any_package(
+      machine, [](const Package& p) { return p.name.starts_with("nvidia-driver") || p.name.starts_with("cuda-drivers"); });
   // NVIDIA's own default is the open module from 560 on (driver installation guide, kernel modules).
   return !driver && branch >= 560 ? "open" : "proprietary";
 }
@@ -164,7 +176,9 @@ bool branch_fits(const Row& row, const Wanted& wanted) {
 }
 
 bool row_fits(const Row& row, const Wanted& wanted) {
-  const auto equal_or_any = [](std::string_view cell, std::string_view value) { return cell == "any" || cell.empty() || cell == value; };
+  const auto equal_or_any = [](std::string_view cell, std::string_view value) {
+    return cell == "any" || cell.empty() || cell == value;
+  };
   return row["distribution"] == wanted.family && row["origin"] == wanted.origin && equal_or_any(row["flavor"], wanted.flavor) &&
          equal_or_any(row["style"], wanted.style) && lists_release(row["releases"], wanted.machine.os.version_id.value_or("")) &&
          branch_fits(row, wanted);
@@ -197,14 +211,16 @@ std::vector<std::string> add_repository(const Machine& machine, std::string_view
     return {"wget " + url + "cuda-keyring_1.1-1_all.deb", "sudo dpkg -i cuda-keyring_1.1-1_all.deb", "sudo apt update"};
   }
   const std::string repo = url + "cuda-" + name + ".repo";
-  if (family == "fedora" && number(machine.os.version_id.value_or("")) >= 41) return {"sudo dnf config-manager addrepo --from-repofile=" + repo};
+  if (family == "fedora" && number(machine.os.version_id.value_or("")) >= 41)
+    return {"sudo dnf config-manager addrepo --from-repofile=" + repo};
   return {"sudo dnf config-manager --add-repo " + repo};
 }
 
 std::vector<std::string> add_rpmfusion(const Machine& machine, std::string_view family) {
   if (from_rpmfusion(machine) || repository_mentions(machine, "rpmfusion") || family != "fedora") return {};
-  return {"sudo dnf install https://mirrors.rpmfusion.org/free/fedora/rpmfusion-free-release-$(rpm -E %fedora).noarch.rpm "
-          "https://mirrors.rpmfusion.org/nonfree/fedora/rpmfusion-nonfree-release-$(rpm -E %fedora).noarch.rpm"};
+  return {
+      "sudo dnf install https://mirrors.rpmfusion.org/free/fedora/rpmfusion-free-release-$(rpm -E %fedora).noarch.rpm "
+      "https://mirrors.rpmfusion.org/nonfree/fedora/rpmfusion-nonfree-release-$(rpm -E %fedora).noarch.rpm"};
 }
 
 std::string where_to_look(std::string_view family) {
@@ -243,10 +259,22 @@ std::vector<std::string> distribution_keys(const Machine& machine) {
   const std::string like = machine.os.id_like.value_or("");
   for (const std::string_view word : split_cells(like, ' ')) add(word);
   // What ID_LIKE leaves out.
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 16> parents{
-      {{"ubuntu", "debian"},   {"centos", "rhel"},    {"rocky", "rhel"},      {"almalinux", "rhel"}, {"ol", "rhel"},       {"amzn", "rhel"},
-       {"rhel", "fedora"},     {"manjaro", "arch"},   {"endeavouros", "arch"}, {"cachyos", "arch"},   {"linuxmint", "ubuntu"}, {"pop", "ubuntu"},
-       {"opensuse-leap", "suse"}, {"opensuse-tumbleweed", "suse"}, {"opensuse", "suse"}, {"sles", "suse"}}};
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 16> parents{{{"ubuntu", "debian"},
+                                                                                          {"centos", "rhel"},
+                                                                                          {"rocky", "rhel"},
+                                                                                          {"almalinux", "rhel"},
+                                                                                          {"ol", "rhel"},
+                                                                                          {"amzn", "rhel"},
+                                                                                          {"rhel", "fedora"},
+                                                                                          {"manjaro", "arch"},
+                                                                                          {"endeavouros", "arch"},
+                                                                                          {"cachyos", "arch"},
+                                                                                          {"linuxmint", "ubuntu"},
+                                                                                          {"pop", "ubuntu"},
+                                                                                          {"opensuse-leap", "suse"},
+                                                                                          {"opensuse-tumbleweed", "suse"},
+                                                                                          {"opensuse", "suse"},
+                                                                                          {"sles", "suse"}}};
   for (std::size_t i = 0; i < keys.size() && i < 16; ++i) {
     for (const auto& [child, parent] : parents) {
       if (keys[i] == child) add(parent);

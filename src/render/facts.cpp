@@ -21,7 +21,7 @@ class FactLines {
     if (v >= 0) line(std::to_string(v), nullptr);
   }
   template <class Integer>
-    requires std::is_integral_v<Integer>
+  requires std::is_integral_v<Integer>
   void walk(Integer v) { line(number(v), nullptr); }
   void walk(const Origin& v) {
     if (!v.source.empty()) line(printable(v.text), &v);
@@ -46,18 +46,22 @@ class FactLines {
   }
   template <HasFields T>
   void walk(const T& v) {
-    visit_fields(v, [&](const char* name, const auto& field) { inside(std::string(place_.empty() ? "" : ".") + name, [&] { walk(field); }); });
+    visit_fields(v, [&](const char* name, const auto& field) {
+      inside(std::string(place_.empty() ? "" : ".") + name, [&] { walk(field); });
+    });
   }
 
  private:
   template <class Integer>
   std::string number(Integer v) {
     const bool hex = place_.ends_with("vendor") || place_.ends_with(".device") || place_.ends_with("subsystem_device") ||
-                     place_.ends_with("class_code") || place_.ends_with("flags") || place_.ends_with(".start") || place_.ends_with("acs_control");
+                     place_.ends_with("class_code") || place_.ends_with("flags") || place_.ends_with(".start") ||
+                     place_.ends_with("acs_control");
     if (!hex || v < 0) return std::to_string(v);
     static constexpr char digits[] = "0123456789abcdef";
     std::string text;
-    for (auto rest = static_cast<std::uint64_t>(v); rest != 0 || text.empty(); rest >>= 4) text.insert(text.begin(), digits[rest & 15U]);
+    for (auto rest = static_cast<std::uint64_t>(v); rest != 0 || text.empty(); rest >>= 4)
+      text.insert(text.begin(), digits[rest & 15U]);
     return "0x" + text;
   }
   template <class Function>
@@ -70,7 +74,8 @@ class FactLines {
   void line(const std::string& value, const Origin* origin) {
     if (origin == nullptr) origin = fact_origin_;
     out_ += "  " + place_ + " = " + value;
-    if (origin != nullptr && !origin->source.empty()) out_ += "  " + styled("(" + origin_place(*origin) + ")", Style::Dim, options_.color);
+    if (origin != nullptr && !origin->source.empty())
+      out_ += "  " + styled("(" + origin_place(*origin) + ")", Style::Dim, options_.color);
     out_ += '\n';
   }
 

@@ -11,11 +11,16 @@ namespace {
 
 std::string_view symbol(LinkState state) {
   switch (state) {
-    case LinkState::Ok: return "✅";
-    case LinkState::Warning: return "⚠️";
-    case LinkState::Broken: return "❌";
-    case LinkState::Unknown: return "❔";
-    case LinkState::NotNeeded: return "➖";
+    case LinkState::Ok:
+      return "✅";
+    case LinkState::Warning:
+      return "⚠️";
+    case LinkState::Broken:
+      return "❌";
+    case LinkState::Unknown:
+      return "❔";
+    case LinkState::NotNeeded:
+      return "➖";
   }
   return "❔";
 }
@@ -104,7 +109,9 @@ class MarkdownReport {
     for (std::size_t i = 0; i < finding.repair.size(); ++i) {
       const RenderedAction action = render_action(finding.repair[i], machine_, options_.language);
       out_ += std::to_string(i + 1) + ". " + escaped(action.text) + "\n";
-      if (!action.backup.empty()) out_ += "   " + std::string(say(Message::BackUpFirst)) + (options_.language == Language::Chinese ? "" : " ") + escaped(action.backup) + "\n";
+      if (!action.backup.empty())
+        out_ += "   " + std::string(say(Message::BackUpFirst)) + (options_.language == Language::Chinese ? "" : " ") +
+                escaped(action.backup) + "\n";
       std::string commands;
       for (const std::string& command : action.commands) commands += (commands.empty() ? "" : "\n") + command;
       if (!commands.empty()) out_ += code_block(commands, "sh", "   ");
@@ -117,8 +124,8 @@ class MarkdownReport {
     if (findings.empty()) return;
     heading(title);
     for (const Finding* f : findings) {
-      out_ += "- " + std::string(severity_title(f->severity, options_.language)) + ": " + escaped(finding_text(*f, options_.language).title) + " (`" +
-              printable(f->kind) + "`)\n";
+      out_ += "- " + std::string(severity_title(f->severity, options_.language)) + ": " +
+              escaped(finding_text(*f, options_.language).title) + " (`" + printable(f->kind) + "`)\n";
     }
     out_ += '\n';
   }

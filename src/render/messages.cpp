@@ -36,7 +36,8 @@ constexpr Sentence sentences[] = {
      "The names of the driver packages for this system are not known for sure; look them up at {where}.",
      "无法确定此系统上驱动软件包的名称，请查阅 {where}。"},
     {Message::BackUpFirst, "Back up first:", "请先备份："},
-    {Message::VerdictHolds, "The driver stack holds, as far as it was seen (exit code 0).", "就目前所见，驱动链路完好（退出码 0）。"},
+    {Message::VerdictHolds, "The driver stack holds, as far as it was seen (exit code 0).",
+     "就目前所见，驱动链路完好（退出码 0）。"},
     {Message::VerdictHoldsWarning, "The driver stack works, but see the warning above (exit code 0; 1 with --strict).",
      "驱动链路可用，但请留意上面的警告（退出码 0；使用 --strict 时为 1）。"},
     {Message::VerdictHoldsStrict, "The driver stack works, but there is a warning and --strict was given (exit code 1).",
@@ -52,14 +53,17 @@ constexpr Sentence sentences[] = {
     {Message::NotADirectory, "{path} is no readable directory: {why}", "{path} 不是可读的目录：{why}"},
     {Message::BadSnapshot, "{path}: {why}", "{path}：{why}"},
     {Message::BadEnvironment, "{path}:{line}: not of the form NAME=value", "{path}:{line}：不是 NAME=value 的形式"},
-    {Message::OutputIsLink, "{path} is a symbolic link; gpuvet does not write through links", "{path} 是符号链接；gpuvet 不会通过链接写入"},
-    {Message::OutputExists, "{path} lies inside the inspected root, which is never written to", "{path} 位于被检查的根目录之内，gpuvet 从不写入那里"},
+    {Message::OutputIsLink, "{path} is a symbolic link; gpuvet does not write through links",
+     "{path} 是符号链接；gpuvet 不会通过链接写入"},
+    {Message::OutputExists, "{path} lies inside the inspected root, which is never written to",
+     "{path} 位于被检查的根目录之内，gpuvet 从不写入那里"},
     {Message::MustBeOneOf, "{name} must be one of {values}", "{name} 必须是下列之一：{values}"},
     {Message::RuleListHint, "gpuvet rule lists them all", "运行 gpuvet rule 可列出全部规则"},
     {Message::OneInputOnly, "{a} and {b} cannot be given together", "{a} 与 {b} 不能同时使用"},
     {Message::SnapshotWritten, "snapshot written to {path}", "快照已写入 {path}"},
     {Message::TooLong, "larger than {limit} MiB", "大于 {limit} MiB"},
-    {Message::MissingOutput, "snapshot needs -o FILE (\"-o -\" for standard output)", "snapshot 需要 -o FILE（“-o -” 表示标准输出）"},
+    {Message::MissingOutput, "snapshot needs -o FILE (\"-o -\" for standard output)",
+     "snapshot 需要 -o FILE（“-o -” 表示标准输出）"},
     {Message::UsageHint, "gpuvet --help shows how it is used", "运行 gpuvet --help 查看用法"},
     {Message::OutputNotRegular, "{path} is no regular file", "{path} 不是普通文件"},
 };
@@ -83,23 +87,30 @@ constexpr KeyText not_seen_titles[] = {
     {"environment", "the environment of the judged process", "被判断进程的环境变量"},
     {"windows-driver", "the Windows side: driver version and WSL version are judged by a later version of gpuvet",
      "Windows 一侧：驱动版本与 WSL 版本将由 gpuvet 的后续版本判断"},
-    {"kernel-log-owner", "whose kernel log this is: it seems to be of another machine, for it names NVIDIA devices that are not on this PCI bus",
+    {"kernel-log-owner",
+     "whose kernel log this is: it seems to be of another machine, for it names NVIDIA devices that are not on this PCI bus",
      "这份内核日志属于哪台机器：其中出现的 NVIDIA 设备不在本机的 PCI 总线上，日志似乎来自另一台机器"},
     {"later-links", "toolkit, runtime libraries, framework and application", "工具包、运行时库、框架与应用程序"},
 };
 
 constexpr KeyText advices[] = {
-    {"run-as-root", "Run gpuvet as root (sudo gpuvet), then it can look there.", "请以 root 身份运行（sudo gpuvet），这样才能查看。"},
+    {"run-as-root", "Run gpuvet as root (sudo gpuvet), then it can look there.",
+     "请以 root 身份运行（sudo gpuvet），这样才能查看。"},
     {"give-kernel-log", "Give it a log: sudo dmesg > kernel.log, then gpuvet --kernel-log kernel.log.",
      "请提供日志：sudo dmesg > kernel.log，然后运行 gpuvet --kernel-log kernel.log。"},
-    {"give-environment", "Give the process' environment: gpuvet --environ FILE (a copy of /proc/PID/environ, or the output of env).",
+    {"give-environment",
+     "Give the process' environment: gpuvet --environ FILE (a copy of /proc/PID/environ, or the output of env).",
      "请提供进程的环境变量：gpuvet --environ FILE（/proc/PID/environ 的副本，或 env 的输出）。"},
-    {"capture-live-machine", "An image has no /proc, /sys and /dev. Run gpuvet on the machine itself, or capture them as sosreport does.",
+    {"capture-live-machine",
+     "An image has no /proc, /sys and /dev. Run gpuvet on the machine itself, or capture them as sosreport does.",
      "镜像中没有 /proc、/sys 和 /dev。请在机器本身上运行 gpuvet，或像 sosreport 那样把它们一起采集下来。"},
     {"run-on-host", "Run gpuvet on the host, outside the container.", "请在容器之外的宿主机上运行 gpuvet。"},
     {"give-whole-root", "Let --root include these folders.", "请让 --root 包含这些目录。"},
-    {"this-machines-log", "--kernel-log FILE is this machine's log, read from a file. To judge another machine, run gpuvet there, or take its snapshot there and give it with --snapshot.",
-     "--kernel-log FILE 是从文件读取的本机日志。要判断另一台机器，请在那台机器上运行 gpuvet，或在那里生成快照后用 --snapshot 提供。"},
+    {"this-machines-log",
+     "--kernel-log FILE is this machine's log, read from a file. To judge another machine, run gpuvet there, or take its "
+     "snapshot there and give it with --snapshot.",
+     "--kernel-log FILE 是从文件读取的本机日志。要判断另一台机器，请在那台机器上运行 gpuvet，或在那里生成快照后用 --snapshot "
+     "提供。"},
     {"later-version", "This version judges the driver only.", "此版本只判断驱动部分。"},
 };
 
@@ -141,48 +152,72 @@ std::string message(Message id, Language language, const std::map<std::string, s
 
 std::string_view layer_title(Layer layer, Language language) {
   switch (layer) {
-    case Layer::Hardware: return choose(language, "GPU on the bus", "总线上的 GPU");
-    case Layer::KernelModule: return choose(language, "Kernel driver", "内核驱动");
-    case Layer::DeviceNode: return choose(language, "Device nodes", "设备节点");
-    case Layer::UserDriver: return choose(language, "User-mode driver", "用户态驱动");
-    case Layer::Toolkit: return choose(language, "CUDA toolkit", "CUDA 工具包");
-    case Layer::RuntimeLibrary: return choose(language, "Runtime libraries", "运行时库");
-    case Layer::Framework: return choose(language, "Framework", "框架");
-    case Layer::Application: return choose(language, "Application", "应用程序");
-    case Layer::Container: return choose(language, "Container", "容器");
-    case Layer::Wsl: return "WSL";
+    case Layer::Hardware:
+      return choose(language, "GPU on the bus", "总线上的 GPU");
+    case Layer::KernelModule:
+      return choose(language, "Kernel driver", "内核驱动");
+    case Layer::DeviceNode:
+      return choose(language, "Device nodes", "设备节点");
+    case Layer::UserDriver:
+      return choose(language, "User-mode driver", "用户态驱动");
+    case Layer::Toolkit:
+      return choose(language, "CUDA toolkit", "CUDA 工具包");
+    case Layer::RuntimeLibrary:
+      return choose(language, "Runtime libraries", "运行时库");
+    case Layer::Framework:
+      return choose(language, "Framework", "框架");
+    case Layer::Application:
+      return choose(language, "Application", "应用程序");
+    case Layer::Container:
+      return choose(language, "Container", "容器");
+    case Layer::Wsl:
+      return "WSL";
   }
   return {};
 }
 
 std::string_view severity_title(Severity severity, Language language) {
   switch (severity) {
-    case Severity::Note: return choose(language, "note", "提示");
-    case Severity::Warning: return choose(language, "warning", "警告");
-    case Severity::Error: return choose(language, "error", "错误");
+    case Severity::Note:
+      return choose(language, "note", "提示");
+    case Severity::Warning:
+      return choose(language, "warning", "警告");
+    case Severity::Error:
+      return choose(language, "error", "错误");
   }
   return {};
 }
 
 std::string_view world_title(World world, Language language) {
   switch (world) {
-    case World::BareMetal: return choose(language, "bare metal", "物理机");
-    case World::Vm: return choose(language, "virtual machine", "虚拟机");
-    case World::Container: return choose(language, "container", "容器");
-    case World::Wsl2: return "WSL 2";
-    case World::Wsl1: return "WSL 1";
-    case World::Jetson: return "Jetson";
+    case World::BareMetal:
+      return choose(language, "bare metal", "物理机");
+    case World::Vm:
+      return choose(language, "virtual machine", "虚拟机");
+    case World::Container:
+      return choose(language, "container", "容器");
+    case World::Wsl2:
+      return "WSL 2";
+    case World::Wsl1:
+      return "WSL 1";
+    case World::Jetson:
+      return "Jetson";
   }
   return {};
 }
 
 std::string_view state_title(LinkState state, Language language) {
   switch (state) {
-    case LinkState::Ok: return choose(language, "ok", "正常");
-    case LinkState::Warning: return choose(language, "warning", "警告");
-    case LinkState::Broken: return choose(language, "broken", "断开");
-    case LinkState::Unknown: return choose(language, "unknown", "未知");
-    case LinkState::NotNeeded: return choose(language, "not needed", "不需要");
+    case LinkState::Ok:
+      return choose(language, "ok", "正常");
+    case LinkState::Warning:
+      return choose(language, "warning", "警告");
+    case LinkState::Broken:
+      return choose(language, "broken", "断开");
+    case LinkState::Unknown:
+      return choose(language, "unknown", "未知");
+    case LinkState::NotNeeded:
+      return choose(language, "not needed", "不需要");
   }
   return {};
 }

@@ -15,18 +15,21 @@ enum class Language : std::uint8_t { English, Chinese };
 struct RenderOptions {
   Language language = Language::English;
   bool color = false;
-  int width = 80;        ///< columns; text is wrapped to it, East Asian wide characters count two
-  int verbosity = 0;     ///< 1: all facts
-  bool ascii = false;    ///< the locale is not UTF-8: no characters beyond ASCII
-  bool strict = false;   ///< a warning as root cause counts as broken (exit code 1)
-  bool redact = true;    ///< JSON: the machine inside is redacted
+  int width = 80;       ///< columns; text is wrapped to it, East Asian wide characters count two
+  int verbosity = 0;    ///< 1: all facts
+  bool ascii = false;   ///< the locale is not UTF-8: no characters beyond ASCII
+  bool strict = false;  ///< a warning as root cause counts as broken (exit code 1)
+  bool redact = true;   ///< JSON: the machine inside is redacted
 };
 
 /// The chain as a picture, the root cause with evidence and repair, consequences, the rest.
-std::string render_text(const Diagnosis& diagnosis, const Machine& machine, const Knowledge& knowledge, const RenderOptions& options);
+std::string render_text(const Diagnosis& diagnosis, const Machine& machine, const Knowledge& knowledge,
+                        const RenderOptions& options);
 /// The JSON document of docs/json.md; `machine` is redacted unless it already is.
-std::string render_json(const Diagnosis& diagnosis, const Machine& machine, const Knowledge& knowledge, const RenderOptions& options);
-std::string render_markdown(const Diagnosis& diagnosis, const Machine& machine, const Knowledge& knowledge, const RenderOptions& options);
+std::string render_json(const Diagnosis& diagnosis, const Machine& machine, const Knowledge& knowledge,
+                        const RenderOptions& options);
+std::string render_markdown(const Diagnosis& diagnosis, const Machine& machine, const Knowledge& knowledge,
+                            const RenderOptions& options);
 /// The page of a rule (`gpuvet rule SLUG`); empty when there is no such rule.
 std::string render_rule_page(std::string_view slug, const RenderOptions& options);
 
@@ -37,7 +40,7 @@ struct RenderedAction {
   std::string risk;                   ///< "variable", "file", "symlink", "package", "kernel", "firmware", "hardware", "none"
   bool reversible = true;
   bool reboot = false;
-  std::string backup;                 ///< how to save what the step cannot bring back; empty: nothing to save
+  std::string backup;  ///< how to save what the step cannot bring back; empty: nothing to save
 };
 RenderedAction render_action(const Action& action, const Machine& machine, Language language);
 

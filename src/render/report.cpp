@@ -70,8 +70,9 @@ std::string link_text(const ChainLink& link, const Diagnosis& diagnosis, Languag
   }
   if (!link.detail.empty()) return printable(link.detail);
   if (link.state == LinkState::Unknown) {
-    const bool behind_a_break = std::any_of(diagnosis.chain.begin(), diagnosis.chain.end(),
-                                            [&](const ChainLink& l) { return l.layer < link.layer && l.state == LinkState::Broken; });
+    const bool behind_a_break = std::any_of(diagnosis.chain.begin(), diagnosis.chain.end(), [&](const ChainLink& l) {
+      return l.layer < link.layer && l.state == LinkState::Broken;
+    });
     return std::string(message(behind_a_break ? Message::BehindTheBreak : Message::NothingKnown, language));
   }
   if (link.state == LinkState::NotNeeded) return std::string(message(Message::NotAskedFor, language));
@@ -98,9 +99,12 @@ std::string origin_place(const Origin& origin) {
 
 int exit_code(const Diagnosis& diagnosis, bool strict) {
   switch (diagnosis.verdict) {
-    case Verdict::Broken: return 1;
-    case Verdict::Unknown: return 3;
-    case Verdict::Holds: return strict && !diagnosis.root_cause.empty() ? 1 : 0;
+    case Verdict::Broken:
+      return 1;
+    case Verdict::Unknown:
+      return 3;
+    case Verdict::Holds:
+      return strict && !diagnosis.root_cause.empty() ? 1 : 0;
   }
   return 2;
 }

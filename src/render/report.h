@@ -15,9 +15,9 @@ FindingText finding_text(const Finding& finding, Language language);
 
 struct Report {
   const Finding* root = nullptr;
-  const Finding* healthy = nullptr;            ///< the finding driver-healthy
-  std::vector<const Finding*> consequences;    ///< of the root cause
-  std::vector<const Finding*> others;          ///< neither
+  const Finding* healthy = nullptr;          ///< the finding driver-healthy
+  std::vector<const Finding*> consequences;  ///< of the root cause
+  std::vector<const Finding*> others;        ///< neither
 };
 Report make_report(const Diagnosis& diagnosis);
 

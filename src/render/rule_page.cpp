@@ -40,8 +40,8 @@ class RulePage {
   explicit RulePage(const RenderOptions& options) : options_(options), width_(std::clamp(options.width, 40, 120)) {}
 
   std::string render(const RuleRecord& record) {
-    out_ += styled(record.slug, Style::Bold, options_.color) + "  " + std::string(layer_title(record.layer, options_.language)) + " · " +
-            severity(record.severity) + "\n\n";
+    out_ += styled(record.slug, Style::Bold, options_.color) + "  " + std::string(layer_title(record.layer, options_.language)) +
+            " · " + severity(record.severity) + "\n\n";
     for (std::size_t i = 0; i < record.texts.size(); ++i) text(record.texts[i], i);
     section(Message::Decides, chinese() ? record.decides_zh : record.decides_en);
     section(Message::AppliesOn, names_of_worlds(record.worlds, options_.language));
@@ -66,13 +66,15 @@ class RulePage {
     const std::string title = readable(chinese() ? text.title_zh : text.title_en);
     const std::string label = text.variant.empty() ? "" : std::string(text.variant) + (chinese() ? "：" : ": ");
     out_ += paragraph(label + title, "  ", "  ", width_);
-    out_ += paragraph(readable(chinese() ? text.explanation_zh : text.explanation_en), index == 0 ? "  " : "    ", index == 0 ? "  " : "    ", width_);
+    out_ += paragraph(readable(chinese() ? text.explanation_zh : text.explanation_en), index == 0 ? "  " : "    ",
+                      index == 0 ? "  " : "    ", width_);
     out_ += '\n';
   }
 
   void section(Message title, std::string_view body) {
     if (body.empty()) return;
-    out_ += styled(message(title, options_.language), Style::Bold, options_.color) + "\n" + paragraph(body, "  ", "  ", width_) + "\n";
+    out_ += styled(message(title, options_.language), Style::Bold, options_.color) + "\n" + paragraph(body, "  ", "  ", width_) +
+            "\n";
   }
 
   const RenderOptions& options_;

@@ -21,14 +21,24 @@ bool in_ranges(const Range* ranges, std::size_t count, char32_t code) {
 }
 
 // Unicode 15 East_Asian_Width W and F (UAX #11), blocks joined where only unassigned characters lie between.
-constexpr std::array<Range, 24> wide{{{0x1100, 0x115f},   {0x231a, 0x231b},   {0x2e80, 0x303e},   {0x3041, 0x33ff},   {0x3400, 0x4dbf},
-                                      {0x4e00, 0x9fff},   {0xa000, 0xa4cf},   {0xa960, 0xa97f},   {0xac00, 0xd7a3},   {0xf900, 0xfaff},
-                                      {0xfe10, 0xfe19},   {0xfe30, 0xfe6f},   {0xff01, 0xff60},   {0xffe0, 0xffe6},   {0x16fe0, 0x18aff},
-                                      {0x1b000, 0x1b2ff}, {0x1f300, 0x1f320}, {0x1f32d, 0x1f335}, {0x1f337, 0x1f37c}, {0x1f3a0, 0x1f3ca},
-                                      {0x1f400, 0x1f64f}, {0x1f680, 0x1f6c5}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}}};
+constexpr std::array<Range, 24> wide{
+    {{0x1100, 0x115f},   {0x231a, 0x231b},   {0x2e80, 0x303e},   {0x3041, 0x33ff},   {0x3400, 0x4dbf},   {0x4e00, 0x9fff},
+     {0xa000, 0xa4cf},   {0xa960, 0xa97f},   {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe10, 0xfe19},   {0xfe30, 0xfe6f},
+     {0xff01, 0xff60},   {0xffe0, 0xffe6},   {0x16fe0, 0x18aff}, {0x1b000, 0x1b2ff}, {0x1f300, 0x1f320}, {0x1f32d, 0x1f335},
+     {0x1f337, 0x1f37c}, {0x1f3a0, 0x1f3ca}, {0x1f400, 0x1f64f}, {0x1f680, 0x1f6c5}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}}};
 // Combining and zero-width characters that turn up in names and logs.
-constexpr std::array<Range, 12> zero{{{0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x0610, 0x061a}, {0x064b, 0x065f}, {0x0e34, 0x0e3a},
-                                      {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200f}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}}};
+constexpr std::array<Range, 12> zero{{{0x0300, 0x036f},
+                                      {0x0483, 0x0489},
+                                      {0x0591, 0x05bd},
+                                      {0x0610, 0x061a},
+                                      {0x064b, 0x065f},
+                                      {0x0e34, 0x0e3a},
+                                      {0x1ab0, 0x1aff},
+                                      {0x1dc0, 0x1dff},
+                                      {0x200b, 0x200f},
+                                      {0x20d0, 0x20ff},
+                                      {0xfe00, 0xfe0f},
+                                      {0xfe20, 0xfe2f}}};
 
 int width_of(char32_t code) {
   if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return 0;
@@ -49,7 +59,7 @@ bool sticks_to_next(char32_t code) {
 }
 
 struct Piece {
-  std::string text;   ///< without blanks at the end
+  std::string text;  ///< without blanks at the end
   int width = 0;
   bool blank_before = false;
 };
@@ -105,7 +115,8 @@ void append_hex_escape(std::string& out, unsigned byte) {
 /// C1 controls, bidirectional overrides and other invisible characters that could forge what is seen.
 bool is_deceptive(char32_t code) {
   return (code >= 0x80 && code < 0xa0) || (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-         (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (code >= 0xe0000 && code <= 0xe007f) || (code >= 0xe000 && code <= 0xf8ff);
+         (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (code >= 0xe0000 && code <= 0xe007f) ||
+         (code >= 0xe000 && code <= 0xf8ff);
 }
 
 }  // namespace
@@ -168,9 +179,20 @@ std::string paragraph(std::string_view text, std::string_view first, std::string
 }
 
 std::string ascii_only(std::string_view text) {
-  static constexpr std::array<std::pair<char32_t, std::string_view>, 14> forms{{{U'…', "..."}, {U'–', "-"}, {U'—', "-"}, {U'→', "->"}, {U'“', "\""},
-                                                                                {U'”', "\""}, {U'‘', "'"}, {U'’', "'"}, {U'≥', ">="}, {U'≤', "<="},
-                                                                                {U'×', "x"}, {U'✓', "+"}, {U'✗', "x"}, {U'·', "-"}}};
+  static constexpr std::array<std::pair<char32_t, std::string_view>, 14> forms{{{U'…', "..."},
+                                                                                {U'–', "-"},
+                                                                                {U'—', "-"},
+                                                                                {U'→', "->"},
+                                                                                {U'“', "\""},
+                                                                                {U'”', "\""},
+                                                                                {U'‘', "'"},
+                                                                                {U'’', "'"},
+                                                                                {U'≥', ">="},
+                                                                                {U'≤', "<="},
+                                                                                {U'×', "x"},
+                                                                                {U'✓', "+"},
+                                                                                {U'✗', "x"},
+                                                                                {U'·', "-"}}};
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     const Utf8Char c = utf8_at(text, i);

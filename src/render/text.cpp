@@ -18,23 +18,34 @@ struct Mark {
 
 Mark mark_of(LinkState state) {
   switch (state) {
-    case LinkState::Ok: return {"✓", "+", Style::Good};
-    case LinkState::Warning: return {"!", "!", Style::Warning};
-    case LinkState::Broken: return {"✗", "x", Style::Bad};
-    case LinkState::Unknown: return {"?", "?", Style::Dim};
-    case LinkState::NotNeeded: return {"–", "-", Style::Dim};
+    case LinkState::Ok:
+      return {"✓", "+", Style::Good};
+    case LinkState::Warning:
+      return {"!", "!", Style::Warning};
+    case LinkState::Broken:
+      return {"✗", "x", Style::Bad};
+    case LinkState::Unknown:
+      return {"?", "?", Style::Dim};
+    case LinkState::NotNeeded:
+      return {"–", "-", Style::Dim};
   }
   return {"?", "?", Style::Dim};
 }
 
 LinkState state_of(Severity severity) {
-  return severity == Severity::Error ? LinkState::Broken : severity == Severity::Warning ? LinkState::Warning : LinkState::NotNeeded;
+  return severity == Severity::Error     ? LinkState::Broken
+         : severity == Severity::Warning ? LinkState::Warning
+                                         : LinkState::NotNeeded;
 }
 
 class TextReport {
  public:
   TextReport(const Diagnosis& diagnosis, const Machine& machine, const RenderOptions& options)
-      : diagnosis_(diagnosis), machine_(machine), options_(options), report_(make_report(diagnosis)), width_(std::clamp(options.width, 40, 120)) {}
+      : diagnosis_(diagnosis),
+        machine_(machine),
+        options_(options),
+        report_(make_report(diagnosis)),
+        width_(std::clamp(options.width, 40, 120)) {}
 
   std::string render() {
     chain();
@@ -98,7 +109,8 @@ class TextReport {
     const Mark m = mark_of(state_of(finding.severity));
     bool first = true;
     for (const std::string& line : wrap(text.title, width_ - 2)) {
-      out_ += (first ? mark(state_of(finding.severity)) + " " : "  ") + styled(line, m.style == Style::Bad ? Style::Bad : Style::Bold, options_.color) + "\n";
+      out_ += (first ? mark(state_of(finding.severity)) + " " : "  ") +
+              styled(line, m.style == Style::Bad ? Style::Bad : Style::Bold, options_.color) + "\n";
       first = false;
     }
     out_ += "  " + styled(finding.kind, Style::Dim, options_.color) + "\n";

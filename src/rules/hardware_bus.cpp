@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <array>
 #include <set>
 
 #include "rules/evidence.h"
@@ -177,7 +176,8 @@ namespace {
 
 /// GH200, GB200, GB300, GB10: the GPU reaches its CPU by NVLink-C2C, and the PCIe link beside it is narrow by design.
 bool is_joined_to_its_cpu(const GpuIdentity& gpu) {
-  return std::ranges::any_of(std::array{"GH200", "GB200", "GB300", "GB10", "480GB"}, [&](const char* part) { return gpu.name.find(part) != std::string::npos; });
+  return std::ranges::any_of(std::array{"GH200", "GB200", "GB300", "GB10", "480GB"},
+                             [&](const char* part) { return gpu.name.find(part) != std::string::npos; });
 }
 
 }  // namespace

@@ -215,8 +215,8 @@ Judged module_blacklisted(const RuleContext& context) {
   const ModprobeDirective& first = *killers.front();
   const bool from_command_line = first.origin.source.find("cmdline") != std::string::npos;
   finding.parameters = {{"module", module}, {"directive", quote_directive(first).text}, {"file", first.origin.source}};
-  const Action undo = from_command_line ? make_action("remove-kernel-argument", {{"file", first.origin.source},
-                                                                                 {"line", quote_directive(first).text}})
+  const Action undo = from_command_line ? make_action("remove-kernel-argument",
+                                                      {{"file", first.origin.source}, {"line", quote_directive(first).text}})
                                         : undo_modprobe_line(first.origin.source, quote_directive(first).text);
   finding.repair = {undo, make_action("rebuild-initramfs"), make_action("reboot")};
   return finding;

@@ -125,7 +125,8 @@ Judged known_defect(const RuleContext& context, std::string_view rule) {
                           {"defect_zh", defect.defect_zh}};
     finding.repair = {make_action("update-driver")};
     if (defect.condition.find("only ready for use on Data Center GPUs") != std::string::npos)
-      finding.repair.insert(finding.repair.end(), {make_action("allow-open-module-on-geforce"), make_action("rebuild-initramfs")});
+      finding.repair.insert(finding.repair.end(),
+                            {make_action("allow-open-module-on-geforce"), make_action("rebuild-initramfs")});
     if (rule == "open-module-bug-old-release")
       finding.repair.push_back(make_action("switch-module-flavor", flavor_parameters(context, "proprietary")));
     finding.repair.push_back(make_action("reboot"));

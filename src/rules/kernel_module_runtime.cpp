@@ -97,7 +97,8 @@ Judged xid119_gsp_timeout(const RuleContext& context) {
   const auto& machine = context.machine;
   // Only the proprietary module can do without the GSP firmware.
   if (machine.kernel_driver.flavor.is("proprietary"))
-    finding.repair.insert(finding.repair.end(), {make_action("disable-gsp-firmware"), make_action("rebuild-initramfs"), make_action("reboot")});
+    finding.repair.insert(finding.repair.end(),
+                          {make_action("disable-gsp-firmware"), make_action("rebuild-initramfs"), make_action("reboot")});
   finding.repair.push_back(make_action("report-gpu-failure"));
   return finding;
 }
@@ -126,7 +127,8 @@ Judged uvm_broken_after_suspend(const RuleContext& context) {
   if (!preserve.empty()) add(finding.evidence, {"/proc/driver/nvidia/params", 0, "PreserveVideoMemoryAllocations: " + preserve});
   finding.repair = {make_action("reload-nvidia-uvm")};
   if (preserve != "1")
-    finding.repair.insert(finding.repair.end(), {make_action("preserve-video-memory"), make_action("rebuild-initramfs"), make_action("reboot")});
+    finding.repair.insert(finding.repair.end(),
+                          {make_action("preserve-video-memory"), make_action("rebuild-initramfs"), make_action("reboot")});
   return finding;
 }
 

@@ -206,7 +206,8 @@ Judged driver_library_version_mismatch(const RuleContext& context) {
   finding.variant = context.in(World::Container) ? "container" : variant_of(story);
   finding.repair = repair_of(context, story, library);
   // Libraries older than the module: the host has finished its upgrade, the container still has what it was started with.
-  if (const auto version = library ? version_of(library) : std::nullopt; finding.variant == "container" && version && *version < *context.loaded_driver) {
+  if (const auto version = library ? version_of(library) : std::nullopt;
+      finding.variant == "container" && version && *version < *context.loaded_driver) {
     finding.variant = "container-older";
     finding.repair = {make_action("recreate-container-after-upgrade")};
   }

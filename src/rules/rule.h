@@ -19,12 +19,13 @@ struct RuleContext {
   const Machine& machine;
   const Knowledge& knowledge;
   Worlds worlds = 0;
-  std::vector<MachineGpu> gpus;              ///< NVIDIA GPUs on the bus
-  std::optional<DriverVersion> loaded_driver;  ///< of the loaded kernel module
-  std::optional<DriverVersion> installed_driver;  ///< best knowledge of the driver on disk: module file for the running kernel, else packages, else libraries
-  const DriverLibrary* libcuda = nullptr;    ///< the copy that wins for a new 64-bit process; null: none or not seen
+  std::vector<MachineGpu> gpus;                   ///< NVIDIA GPUs on the bus
+  std::optional<DriverVersion> loaded_driver;     ///< of the loaded kernel module
+  std::optional<DriverVersion> installed_driver;  ///< best knowledge of the driver on disk: module file for the running kernel,
+                                                  ///< else packages, else libraries
+  const DriverLibrary* libcuda = nullptr;         ///< the copy that wins for a new 64-bit process; null: none or not seen
   const DriverLibrary* libnvml = nullptr;
-  std::string purpose;                       ///< empty: the driver
+  std::string purpose;  ///< empty: the driver
 
   bool in(World world) const { return (worlds & static_cast<Worlds>(world)) != 0; }
 };
@@ -57,11 +58,12 @@ struct RuleRecord {
   std::string_view slug;
   Layer layer;
   Severity severity;
-  Worlds worlds;                              ///< where the rule may fire
-  std::span<const std::string_view> explains;  ///< kinds that are consequences when both fire; "layer:user-driver" for all of a layer
-  std::span<const RuleText> texts;            ///< the main one first
-  std::string_view decides_en, decides_zh;    ///< page of the rule: what it is sure of, from which facts
-  std::string_view source;                    ///< where the knowledge comes from
+  Worlds worlds;  ///< where the rule may fire
+  std::span<const std::string_view>
+      explains;                     ///< kinds that are consequences when both fire; "layer:user-driver" for all of a layer
+  std::span<const RuleText> texts;  ///< the main one first
+  std::string_view decides_en, decides_zh;  ///< page of the rule: what it is sure of, from which facts
+  std::string_view source;                  ///< where the knowledge comes from
 };
 const RuleRecord* find_rule_record(std::string_view slug);
 std::span<const RuleRecord> all_rule_records();

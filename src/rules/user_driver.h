@@ -32,8 +32,8 @@ std::optional<Finding> vgpu_guest_driver_mismatch(const RuleContext& context);
 std::optional<CudaVersion> image_cuda_version(const Machine& machine);
 
 // image_requirement.cpp
-/// A variable NVIDIA_REQUIRE_* of the image ("NAME=VALUE") that this driver surely does not meet; nothing when all are met or when
-/// a part of them cannot be judged. `cuda>=` counts as met under minor-version compatibility.
+/// A variable NVIDIA_REQUIRE_* of the image ("NAME=VALUE") that this driver surely does not meet; nothing when all are met or
+/// when a part of them cannot be judged. `cuda>=` counts as met under minor-version compatibility.
 std::optional<std::string> unmet_requirement(const RuleContext& context);
 
 }  // namespace gpuvet::user_driver
