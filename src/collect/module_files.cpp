@@ -223,11 +223,14 @@ void collect_module_files(System& system, const CollectOptions& options, Machine
   std::vector<InstalledKernel> kernels;
   std::vector<ModuleFile> files;
   for (const std::string& root : roots) {
-    const auto releases = system.list(root, max_kernels);
+    auto releases = system.list(root);
     if (!releases) {
       denied = releases.error().message;
       continue;
     }
+    // The running kernel's folder is looked at first: however many others there are, that one decides.
+    std::stable_partition(releases->begin(), releases->end(), [&](const DirectoryEntry& entry) { return entry.name == running; });
+    releases->resize(std::min(releases->size(), max_kernels));
     for (const auto& release : *releases) {
       if (release.type != FileType::Directory && release.type != FileType::Link) continue;
       collect_kernel(system, root, release.name, release.name == running, kernels, files);

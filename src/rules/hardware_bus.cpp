@@ -64,10 +64,15 @@ std::optional<Finding> judge_fell_off_bus(const RuleContext& context) {
   if (events.empty() && !leading_xids(machine).empty()) return std::nullopt;
 
   Finding finding;
-  finding.parameters["gpu"] = !events.empty() ? label_of_event(context, *events.front()) : silent->identity.label();
-  finding.parameters["address"] = !events.empty() && !events.front()->pci.empty() ? events.front()->pci
-                                  : silent                                        ? silent->device->address
-                                                                                  : "-";
+  finding.parameters["address"] = "-";
+  if (silent) {
+    finding.parameters["gpu"] = silent->identity.label();
+    finding.parameters["address"] = silent->device->address;
+  }
+  if (!events.empty()) {
+    finding.parameters["gpu"] = label_of_event(context, *events.front());
+    if (!events.front()->pci.empty()) finding.parameters["address"] = events.front()->pci;
+  }
   quote_events(finding.evidence, events);
   if (silent) finding.evidence.push_back(quote(*silent->device, "config", "ff ff ff ff"));
   finding.repair.push_back(make_action("power-cycle"));
