@@ -27,7 +27,7 @@ class FactLines {
     if (!v.source.empty()) line(printable(v.text), &v);
   }
   void walk(const std::map<std::string, std::string>& v) {
-    for (const auto& [name, value] : v) inside("." + printable(name), [&] { line(printable(value), nullptr); });
+    for (const auto& entry : v) inside("." + printable(entry.first), [&] { line(printable(entry.second), nullptr); });
   }
   template <class T>
   void walk(const std::vector<T>& v) {
