@@ -153,7 +153,9 @@ Judged package_manager_blocked(const RuleContext& context) {
   for (const auto& repository : packages.repositories)
     if (finding.evidence.size() < 6 && of_another_release(context, repository.text)) add(finding.evidence, repository);
   finding.parameters = {{"manager", packages.manager.value_or("package manager")},
-                        {"package", broken.empty() ? last->command : broken.front()->name}};
+                        {"package", !broken.empty() ? broken.front()->name
+                                    : last          ? last->command
+                                                    : std::string("NVIDIA")}};
   // With a driver that runs and fits, an unfinished package is something to tidy up; with its module on disk, not the reason.
   if (is_loaded(context) && !differing_library(context))
     finding.severity = Severity::Note;
