@@ -249,7 +249,7 @@ void RecordedTree::add_directory(std::string path) {
   const auto at = resolve(nodes, path, true, Missing::Create);
   const auto it = nodes.find(at ? *at : path);
   if (it != nodes.end() && it->second.type == FileType::Directory) return;
-  nodes.insert_or_assign(at ? *at : std::move(path), typed(FileType::Directory));
+  nodes.insert_or_assign(at ? *at : path, typed(FileType::Directory));
 }
 
 void RecordedTree::add_device(std::string path, FileType type, std::uint32_t major, std::uint32_t minor, std::uint32_t mode,

@@ -150,7 +150,7 @@ LogKind driver_kind(std::string_view text) {
 
 LogKind kernel_kind(std::string_view text) {
   if (starts_with_any(text, {"Linux version ", "Command line: ", "Kernel command line: "})) return {"boot", {}, -1};
-  if (const std::size_t nvrm = text.find("NVRM"); nvrm != std::string_view::npos && nvrm < 80) {
+  if (const std::size_t nvrm = text.find("NVRM"); nvrm < 80) {
     const std::size_t at = text.find("Xid (", nvrm);
     return at != std::string_view::npos ? xid("xid", text, at) : device_kind("nvrm", text);
   }
