@@ -178,24 +178,12 @@ void collect_optimus_manager(System& system, std::vector<Origin>& signs) {
 }  // namespace
 
 void find_gpu_remove_rules(std::string_view path, std::string_view text, std::vector<Origin>& out) {
-  std::string joined;
-  std::uint32_t first = 0;
-  const auto finish = [&] {
-    const std::string_view rule = trim(joined);
+  for_each_joined_line(text, [&](std::string_view line, std::uint32_t number) {
+    const std::string_view rule = trim(line);
     if (!rule.empty() && rule.front() != '#' && removes_gpu(rule) && out.size() < 64)
-      out.push_back({std::string(path), first, printable(rule)});
-    joined.clear();
-    first = 0;
-  };
-  for_each_line(text, [&](std::string_view line, std::uint32_t number) {
-    if (first == 0) first = number;
-    const bool goes_on = line.ends_with('\\');
-    if (goes_on) line.remove_suffix(1);
-    if (joined.size() < 65536) joined.append(line);
-    if (!goes_on) finish();
+      out.push_back({std::string(path), number, printable(rule)});
     return true;
   });
-  finish();
 }
 
 void collect_gpu_switch(System& system, Machine& machine) {

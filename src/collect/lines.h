@@ -28,6 +28,28 @@ void for_each_line(std::string_view text, F&& f) {
   }
 }
 
+/// Like for_each_line, with lines that end in a backslash joined to the next one; `number` is that of the first. A joined line is
+/// cut at 64 KiB: nothing that configures a driver is longer.
+template <class F>
+void for_each_joined_line(std::string_view text, F&& f) {
+  constexpr std::size_t longest = 65536;
+  std::string joined;
+  std::uint32_t first = 0;
+  bool goes_on = false, stopped = false;
+  for_each_line(text, [&](std::string_view line, std::uint32_t number) {
+    if (first == 0) first = number;
+    goes_on = line.ends_with('\\');
+    if (goes_on) line.remove_suffix(1);
+    if (joined.size() < longest) joined.append(line);
+    if (goes_on) return true;
+    stopped = !f(std::string_view(joined), first);
+    joined.clear();
+    first = 0;
+    return !stopped;
+  });
+  if (!stopped && first != 0) f(std::string_view(joined), first);
+}
+
 std::string_view trim(std::string_view text);
 std::vector<std::string_view> words(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);

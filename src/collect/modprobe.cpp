@@ -96,23 +96,11 @@ std::string command_line_of(System& system, const Machine& machine) {
 }  // namespace
 
 void parse_modprobe_conf(std::string_view path, std::string_view text, bool effective, std::vector<ModprobeDirective>& out) {
-  std::string joined;
-  std::uint32_t first = 0;
-  const auto finish = [&] {
-    const std::string_view line = trim(joined);
-    if (!line.empty() && line.front() != '#') parse_directive(line, {std::string(path), first, printable(line)}, effective, out);
-    joined.clear();
-    first = 0;
-  };
-  for_each_line(text, [&](std::string_view line, std::uint32_t number) {
-    if (first == 0) first = number;
-    const bool goes_on = line.ends_with('\\');
-    if (goes_on) line.remove_suffix(1);
-    if (joined.size() < 65536) joined.append(line);
-    if (!goes_on) finish();
+  for_each_joined_line(text, [&](std::string_view whole, std::uint32_t number) {
+    const std::string_view line = trim(whole);
+    if (!line.empty() && line.front() != '#') parse_directive(line, {std::string(path), number, printable(line)}, effective, out);
     return out.size() < max_directives;
   });
-  finish();
 }
 
 void parse_command_line_modules(std::string_view command_line, std::vector<ModprobeDirective>& out) {

@@ -29,11 +29,6 @@ std::optional<std::uint16_t> parse_device_id(std::string_view text) {
   return id;
 }
 
-bool has_word(std::string_view words, std::string_view word) {
-  const auto parts = split_cells(words, ' ');
-  return std::find(parts.begin(), parts.end(), word) != parts.end();
-}
-
 const Row* architecture_row(const Knowledge::Table& table, const GpuIdentity& gpu) {
   for (const Row& row : table.rows) {
     if (!gpu.chip.empty() && has_word(table.cell(row, "chips"), gpu.chip)) return &row;

@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include "rules/evidence.h"
+
 namespace gpuvet {
 namespace {
 
@@ -12,13 +14,6 @@ struct LinkView {
   std::string detail;
 };
 
-const DeviceNode* find_node(const Machine& machine, std::string_view path) {
-  const auto* nodes = machine.device_nodes.nodes.get();
-  if (nodes == nullptr) return nullptr;
-  const auto node = std::ranges::find(*nodes, path, &DeviceNode::path);
-  return node == nodes->end() ? nullptr : &*node;
-}
-
 bool has_node_starting_with(const Machine& machine, std::string_view prefix) {
   const auto* nodes = machine.device_nodes.nodes.get();
   return nodes != nullptr && std::ranges::any_of(*nodes, [&](const DeviceNode& n) { return n.path.starts_with(prefix); });
@@ -26,7 +21,7 @@ bool has_node_starting_with(const Machine& machine, std::string_view prefix) {
 
 /// In WSL2 the GPU is the host's, reached through /dev/dxg: that node stands for bus, kernel driver and device node.
 LinkView view_dxg(const Machine& machine) {
-  return find_node(machine, "/dev/dxg") != nullptr ? LinkView{true, "/dev/dxg (WSL2)"} : LinkView{};
+  return device_node(machine, "/dev/dxg") != nullptr ? LinkView{true, "/dev/dxg (WSL2)"} : LinkView{};
 }
 
 /// On Jetson the integrated GPU is no PCI device; its nodes stand for it and for its driver.
@@ -70,7 +65,7 @@ LinkView view_kernel_module(const RuleContext& context) {
 LinkView view_device_nodes(const RuleContext& context) {
   if (context.in(World::Wsl2)) return view_dxg(context.machine);
   if (context.in(World::Jetson)) return view_tegra(context.machine);
-  if (find_node(context.machine, "/dev/nvidiactl") == nullptr) return {};
+  if (device_node(context.machine, "/dev/nvidiactl") == nullptr) return {};
   std::string text = "/dev/nvidiactl";
   for (const DeviceNode& node : *context.machine.device_nodes.nodes.get()) {
     const bool gpu =

@@ -26,11 +26,6 @@ Row find_device_row(std::string_view text, const std::string& id) {
   return split_cells(line);
 }
 
-bool has_word(std::string_view words, std::string_view word) {
-  const auto parts = split_cells(words, ' ');
-  return std::find(parts.begin(), parts.end(), word) != parts.end();
-}
-
 /// The row of gpu_architectures.tsv for a chip: one that lists the chip, else the one of its architecture and compute capability.
 const Row* architecture_row(const Knowledge::Table& table, const GpuIdentity& gpu) {
   for (const Row& row : table.rows) {

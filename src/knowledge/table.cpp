@@ -48,6 +48,11 @@ std::vector<std::string_view> split_cells(std::string_view line, char separator)
   }
 }
 
+bool has_word(std::string_view words, std::string_view word) {
+  const auto parts = split_cells(words, ' ');
+  return std::find(parts.begin(), parts.end(), word) != parts.end();
+}
+
 std::string_view without_marker(std::string_view cell) {
   const std::size_t open = cell.find(" (");
   return open != std::string_view::npos && cell.ends_with(')') ? cell.substr(0, open) : cell;

@@ -29,6 +29,8 @@ struct Knowledge::Table {
 
 /// Cells of one line. O(length).
 std::vector<std::string_view> split_cells(std::string_view line, char separator = '\t');
+/// Is `word` one of the blank-separated words of a cell?
+bool has_word(std::string_view words, std::string_view word);
 /// "7.0 (inferred)" → "7.0".
 std::string_view without_marker(std::string_view cell);
 

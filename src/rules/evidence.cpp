@@ -112,6 +112,13 @@ std::vector<const Package*> installed_packages_with(const Machine& machine, std:
   return found;
 }
 
+const Service* service(const Machine& machine, std::string_view name) {
+  const auto* services = machine.services.get();
+  if (services == nullptr) return nullptr;
+  const auto it = std::ranges::find(*services, name, &Service::name);
+  return it == services->end() ? nullptr : &*it;
+}
+
 const DeviceNode* device_node(const Machine& machine, std::string_view path) {
   const auto* nodes = machine.device_nodes.nodes.get();
   if (!nodes) return nullptr;

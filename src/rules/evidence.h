@@ -51,6 +51,9 @@ const Package* installed_package(const Machine& machine, std::string_view name);
 /// Installed packages whose name starts with `prefix`.
 std::vector<const Package*> installed_packages_with(const Machine& machine, std::string_view prefix);
 
+/// What is known of a service ("nvidia-fabricmanager"), or null: not told, or services were not seen.
+const Service* service(const Machine& machine, std::string_view name);
+
 const DeviceNode* device_node(const Machine& machine, std::string_view path);
 /// Nodes /dev/nvidia0, /dev/nvidia1, …
 std::vector<const DeviceNode*> gpu_nodes(const Machine& machine);

@@ -9,13 +9,6 @@
 namespace gpuvet::user_driver {
 namespace {
 
-const Service* service(const Machine& machine, std::string_view name) {
-  const auto* services = machine.services.get();
-  if (services == nullptr) return nullptr;
-  const auto it = std::ranges::find(*services, name, &Service::name);
-  return it == services->end() ? nullptr : &*it;
-}
-
 bool process_runs(const Machine& machine, std::string_view prefix) {
   const auto* processes = machine.processes.get();
   // The kernel cuts a command name at 15 characters.

@@ -8,13 +8,6 @@
 namespace gpuvet::user_driver {
 namespace {
 
-const Service* service(const Machine& machine, std::string_view name) {
-  const auto* services = machine.services.get();
-  if (services == nullptr) return nullptr;
-  const auto it = std::ranges::find(*services, name, &Service::name);
-  return it == services->end() ? nullptr : &*it;
-}
-
 /// "NVIDIA A40-8Q", "GRID T4-2C", "NVIDIA A100-1-5CME": a profile, not a card ("A100-SXM4-40GB").
 bool is_vgpu_name(std::string_view model) {
   if (model.starts_with("GRID ")) return true;
