@@ -16,6 +16,9 @@ constexpr std::pair<const char*, Collector> collectors[] = {
     {"device-nodes", collect_device_nodes},
     {"packages", collect_packages},
     {"user-driver", collect_user_driver},
+    {"python", collect_python},
+    {"toolkits", collect_toolkits},
+    {"shells", collect_shells},
     {"services", collect_services},
     {"kernel-log", collect_kernel_log},
 };

@@ -22,6 +22,7 @@ struct CollectOptions {
   std::string kernel_log_name;  ///< name to show
   std::string kernel_log_text;  ///< its (bounded) content
   bool kernel_log_truncated = false;
+  std::vector<std::string> python_environments;  ///< --env: further prefixes to look at, whatever PATH says
 };
 
 /// Time that one collector took.
@@ -44,6 +45,9 @@ void collect_packages(System& system, const CollectOptions& options,
                       Machine& machine);  // packages_{dpkg,rpm,pacman}.cpp, package_history.cpp
 void collect_user_driver(System& system, const CollectOptions& options,
                          Machine& machine);  // loader_view.cpp, user_driver.cpp (after packages: owners)
+void collect_toolkits(System& system, const CollectOptions& options, Machine& machine);    // toolkits.cpp, host_compilers.cpp …
+void collect_shells(System& system, const CollectOptions& options, Machine& machine);      // shells.cpp: start-up files, forecast
+void collect_python(System& system, const CollectOptions& options, Machine& machine);      // python_environments.cpp …
 void collect_services(System& system, const CollectOptions& options, Machine& machine);    // services.cpp: services, processes
 void collect_kernel_log(System& system, const CollectOptions& options, Machine& machine);  // kernel_log.cpp
 

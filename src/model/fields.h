@@ -328,6 +328,140 @@ void visit_fields(Visitor&& v, auto&& o, const Service*) {
   v("log", o.log);
 }
 template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const ToolkitComponent*) {
+  v("name", o.name);
+  v("version", o.version);
+  v("missing", o.missing);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const ToolkitTool*) {
+  v("name", o.name);
+  v("path", o.path);
+  v("state", o.state);
+  v("missing_libraries", o.missing_libraries);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const Toolkit*) {
+  v("path", o.path);
+  v("real_path", o.real_path);
+  v("names", o.names);
+  v("origin", o.origin);
+  v("package", o.package);
+  v("environment", o.environment);
+  v("version", o.version);
+  v("nvcc", o.nvcc);
+  v("nvcc_version", o.nvcc_version);
+  v("components", o.components);
+  v("missing", o.missing);
+  v("dangling", o.dangling);
+  v("tools", o.tools);
+  v("gcc_max", o.gcc_max);
+  v("gcc_min", o.gcc_min);
+  v("clang_max", o.clang_max);
+  v("clang_min", o.clang_min);
+  v("architectures", o.architectures);
+  v("headers_fit_glibc_2_41", o.headers_fit_glibc_2_41);
+  v("has_runtime_library", o.has_runtime_library);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const ToolkitLink*) {
+  v("path", o.path);
+  v("target", o.target);
+  v("real_path", o.real_path);
+  v("state", o.state);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const HostCompiler*) {
+  v("name", o.name);
+  v("path", o.path);
+  v("real_path", o.real_path);
+  v("version", o.version);
+  v("found_by", o.found_by);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const Toolkits*) {
+  v("found", o.found);
+  v("links", o.links);
+  v("compilers", o.compilers);
+  v("libc_headers", o.libc_headers);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const ShellVariable*) {
+  v("name", o.name);
+  v("value", o.value);
+  v("set_by", o.set_by);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const ShellForecast*) {
+  v("shell", o.shell);
+  v("kind", o.kind);
+  v("files", o.files);
+  v("variables", o.variables);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const Shells*) {
+  v("login_shell", o.login_shell);
+  v("home", o.home);
+  v("forecasts", o.forecasts);
+  v("cuda_lines", o.cuda_lines);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const PythonPackage*) {
+  v("name", o.name);
+  v("version", o.version);
+  v("manager", o.manager);
+  v("installer", o.installer);
+  v("build", o.build);
+  v("channel", o.channel);
+  v("tags", o.tags);
+  v("requirements", o.requirements);
+  v("folder", o.folder);
+  v("url", o.url);
+  v("state", o.state);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const FrameworkBuild*) {
+  v("name", o.name);
+  v("version", o.version);
+  v("flavour", o.flavour);
+  v("cuda", o.cuda);
+  v("hip", o.hip);
+  v("cudnn", o.cudnn);
+  v("cxx11_abi", o.cxx11_abi);
+  v("compute_capabilities", o.compute_capabilities);
+  v("libraries", o.libraries);
+  v("folder", o.folder);
+  v("origin", o.origin);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const PythonEnvironment*) {
+  v("prefix", o.prefix);
+  v("kind", o.kind);
+  v("name", o.name);
+  v("interpreter", o.interpreter);
+  v("python", o.python);
+  v("abi", o.abi);
+  v("machine", o.machine);
+  v("libc", o.libc);
+  v("base", o.base);
+  v("system_site_packages", o.system_site_packages);
+  v("site_packages", o.site_packages);
+  v("package_count", o.package_count);
+  v("packages", o.packages);
+  v("frameworks", o.frameworks);
+  v("jupyter_kernels", o.jupyter_kernels);
+  v("active", o.active);
+  v("found_by", o.found_by);
+  v("problems", o.problems);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const Python*) {
+  v("environments", o.environments);
+  v("python", o.python);
+  v("python3", o.python3);
+  v("problems", o.problems);
+}
+template <class Visitor>
 void visit_fields(Visitor&& v, auto&& o, const Machine*) {
   v("schema", o.schema);
   v("collected_by", o.collected_by);
@@ -346,6 +480,9 @@ void visit_fields(Visitor&& v, auto&& o, const Machine*) {
   v("packages", o.packages);
   v("services", o.services);
   v("processes", o.processes);
+  v("toolkits", o.toolkits);
+  v("shells", o.shells);
+  v("python", o.python);
 }
 
 /// True for the plain structs above.

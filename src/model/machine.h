@@ -398,6 +398,179 @@ struct Service {
   friend bool operator==(const Service&, const Service&) = default;
 };
 
+// ---- toolkits --------------------------------------------------------------------------------------------------------
+
+/// One entry of a toolkit's version.json.
+struct ToolkitComponent {
+  std::string name;     ///< key of the manifest: "cuda_nvcc", "libcublas"
+  std::string version;  ///< "12.6.85"
+  /// Files that every release of this component has and that are not there, relative to the toolkit; empty: complete, or a
+  /// component whose files we do not know.
+  std::vector<std::string> missing;
+  friend bool operator==(const ToolkitComponent&, const ToolkitComponent&) = default;
+};
+
+/// A tool of a toolkit that is there.
+struct ToolkitTool {
+  std::string name;  ///< "nvcc", "ptxas", "cuobjdump", "compute-sanitizer", "nsys", "ncu", "cuda-gdb", "cuda-memcheck", …
+  std::string path;
+  std::string state;  ///< "elf", "script", "empty", "not-executable", "not-a-program", "dangling", "unreadable"
+  /// Needed sonames (other than the toolkit's own) that this machine's loader does not find: "libtinfo.so.5".
+  std::vector<std::string> missing_libraries;
+  friend bool operator==(const ToolkitTool&, const ToolkitTool&) = default;
+};
+
+/// A folder (or a distribution's set of files) that is, or claims to be, a CUDA toolkit or a part of one.
+struct Toolkit {
+  std::string path;                ///< "/usr/local/cuda-12.6", "/usr" for a distribution's, an environment's prefix for conda
+  std::string real_path;           ///< after links
+  std::vector<std::string> names;  ///< links that lead here: "/usr/local/cuda", "/etc/alternatives/cuda"
+  std::string origin;              ///< "runfile", "deb", "rpm", "pacman", "conda", "pip", "distribution", "hpc-sdk", "spack",
+                                   ///< "easybuild", "nix", "unknown"
+  Fact<std::string> package;       ///< package that owns its nvcc (or its folder); absent: none does
+  std::string environment;         ///< conda and pip: prefix of the Python environment that it lies in
+  Fact<std::string> version;       ///< release, as exactly as it is told: "12.6.3", "12.6"; origin: where it was read
+  Fact<std::string> nvcc;          ///< path of nvcc; absent: none
+  Fact<std::string> nvcc_version;  ///< "12.6.85", read from nvcc's own bytes (or nvcc's package data)
+  Fact<std::vector<ToolkitComponent>> components;  ///< of version.json; absent: it has none
+  /// Files without which nvcc compiles nothing, relative, that are not there: "bin/ptxas", "nvvm/bin/cicc",
+  /// "include/cuda_runtime.h", "nvvm/libdevice", "lib64/libcudart_static.a".
+  std::vector<std::string> missing;
+  std::vector<std::string> dangling;  ///< links inside it that lead nowhere, relative; at most 32
+  std::vector<ToolkitTool> tools;
+  /// Host compilers that crt/host_config.h accepts: greatest (and least) major versions; absent: no such limit in the file.
+  Fact<std::int64_t> gcc_max, gcc_min, clang_max, clang_min;
+  /// Compute capabilities that its compiler targets as real architectures, "7.5" …, read from the compiler's own bytes;
+  /// empty: not told (the release tables may know).
+  std::vector<std::string> architectures;
+  /// crt/math_functions.h declares sinpi, cospi … in the way that glibc 2.41 demands (noexcept); absent: no such header.
+  Fact<bool> headers_fit_glibc_2_41;
+  bool has_runtime_library = false;  ///< some libcudart.so.N is there
+  friend bool operator==(const Toolkit&, const Toolkit&) = default;
+};
+
+/// A link that toolkits are reached by: /usr/local/cuda, /usr/local/cuda-12, /etc/alternatives/cuda, /opt/cuda, /usr/bin/nvcc.
+struct ToolkitLink {
+  std::string path;
+  std::string target;     ///< the link's own text
+  std::string real_path;  ///< empty: it leads nowhere
+  std::string state;      ///< "toolkit", "no-toolkit" (a folder that is none), "dangling", "unreadable"
+  friend bool operator==(const ToolkitLink&, const ToolkitLink&) = default;
+};
+
+/// A host compiler that nvcc or an extension build could take.
+struct HostCompiler {
+  std::string name;  ///< "gcc", "g++", "c++", "cc", "clang", "clang++", and with their version: "gcc-12", "g++-12"
+  std::string path;
+  std::string real_path;
+  Fact<std::string> version;  ///< "13.3.0" or "13": from its name, its folders under lib/gcc, its package or its bytes
+  std::string found_by;       ///< "PATH", "CC", "CXX", "CUDAHOSTCXX", "NVCC_CCBIN", "usual folder"
+  friend bool operator==(const HostCompiler&, const HostCompiler&) = default;
+};
+
+struct Toolkits {
+  Fact<std::vector<Toolkit>> found;  ///< known and empty: looked everywhere, none there
+  std::vector<ToolkitLink> links;
+  Fact<std::vector<HostCompiler>> compilers;
+  Fact<std::string> libc_headers;  ///< version of the C library's headers, "2.41"; absent: none installed
+  friend bool operator==(const Toolkits&, const Toolkits&) = default;
+};
+
+// ---- shells ----------------------------------------------------------------------------------------------------------
+
+/// What one variable will be in one kind of shell.
+struct ShellVariable {
+  std::string name;            ///< "PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", …
+  Fact<std::string> value;     ///< absent: not set. Not seen: the start-up file that decides it, "/home/x/.bashrc:12: …"
+  std::vector<Origin> set_by;  ///< lines that set or changed it, in the order they run
+  friend bool operator==(const ShellVariable&, const ShellVariable&) = default;
+};
+
+/// One way to get a process: its start-up files, read but never run, and what they leave in the variables that matter.
+struct ShellForecast {
+  std::string shell;  ///< "bash", "zsh", "fish", "sh"; empty for kinds without a shell (cron, systemd)
+  /// "login" (text console, ssh without command, `su -`), "interactive" (terminal window), "command" (`bash -c`, ssh with a
+  /// command), "ide" (program started from the desktop), "cron", "systemd-user", "systemd-system".
+  std::string kind;
+  std::vector<std::string> files;  ///< start-up files that exist and were read, in order
+  std::vector<ShellVariable> variables;
+  friend bool operator==(const ShellForecast&, const ShellForecast&) = default;
+};
+
+struct Shells {
+  Fact<std::string> login_shell;  ///< of the judged user: "/bin/bash"
+  Fact<std::string> home;
+  Fact<std::vector<ShellForecast>> forecasts;  ///< not seen: home unreadable, no user known
+  /// Lines of any start-up file that name a CUDA folder in PATH, LD_LIBRARY_PATH, CUDA_HOME or the like, run or not.
+  std::vector<Origin> cuda_lines;
+  friend bool operator==(const Shells&, const Shells&) = default;
+};
+
+// ---- Python environments ---------------------------------------------------------------------------------------------
+
+/// An installed distribution that matters: frameworks, their plug-ins, CUDA libraries.
+struct PythonPackage {
+  std::string name;     ///< normalised: "nvidia-cublas-cu12", "torch"
+  std::string version;  ///< "2.5.1+cu124"
+  std::string manager;  ///< "pip" (dist-info), "conda" (conda-meta), "egg" (egg-info), "distribution" (dist-packages of dpkg/rpm)
+  std::string installer;                  ///< INSTALLER: "pip", "uv", "conda", "poetry", …; empty: not told
+  std::string build;                      ///< conda: build string "cuda126_py312h…", "cpu_mkl_…"
+  std::string channel;                    ///< conda: channel "conda-forge", "pytorch", "nvidia", "defaults"
+  std::vector<std::string> tags;          ///< wheel tags: "cp312-cp312-manylinux_2_28_x86_64"
+  std::vector<std::string> requirements;  ///< requirements on packages that matter, as written: "nvidia-cublas-cu12==12.4.5.8; …"
+  std::string folder;                     ///< the dist-info (egg-info) folder, or the conda-meta file
+  std::string url;                        ///< direct_url.json: installed from this wheel or repository; empty: from an index
+  std::string state;  ///< "", "no-metadata", "no-version", "unreadable", "files-missing" (the package's folder is gone)
+  friend bool operator==(const PythonPackage&, const PythonPackage&) = default;
+};
+
+/// What a framework's own files say about its build.
+struct FrameworkBuild {
+  std::string name;  ///< distribution whose import package it is: "torch", "torchvision", "tensorflow", "jaxlib", "onnxruntime"
+  std::string version;  ///< as its own version file says: "2.5.1+cu124"; empty: not told
+  /// "cuda", "cpu", "rocm", "xpu", "mps", or empty: the files do not tell.
+  std::string flavour;
+  Fact<std::string> cuda;                         ///< CUDA release that it was built with: "12.4"; absent: none
+  Fact<std::string> hip;                          ///< ROCm release; absent: none
+  Fact<std::string> cudnn;                        ///< cuDNN that it was built with, where a file says so
+  Fact<bool> cxx11_abi;                           ///< C++ ABI of its libraries (symbols of std::__cxx11)
+  std::vector<std::string> compute_capabilities;  ///< where a file lists them (TensorFlow's build_info): "sm_60", "compute_90"
+  std::vector<std::string> libraries;  ///< libraries of the package that tell the flavour: "torch/lib/libtorch_cuda.so"
+  std::string folder;                  ///< the import package's folder
+  Origin origin;                       ///< file and line that decided the flavour
+  friend bool operator==(const FrameworkBuild&, const FrameworkBuild&) = default;
+};
+
+struct PythonEnvironment {
+  std::string prefix;             ///< "/home/alice/venv", "/usr", "/opt/conda/envs/ml"
+  std::string kind;               ///< "system", "venv", "virtualenv", "conda", "pyenv", "uv", "pipx", "poetry", "pixi", "unknown"
+  std::string name;               ///< short name for people and for --for NAME@ENV: folder or conda name
+  Fact<std::string> interpreter;  ///< path of its python; absent: none (a broken environment)
+  Fact<std::string> python;       ///< "3.12.8", or "3.12" where only that is told
+  std::string abi;                ///< "cp312", "cp313t", "pp310"
+  std::string machine;            ///< of the interpreter's file: "x86_64", "aarch64"
+  std::string libc;               ///< "glibc", "musl"; empty: not told
+  std::string base;               ///< venv: prefix of the interpreter that it was made from
+  bool system_site_packages = false;  ///< sees the base's packages too
+  std::vector<std::string> site_packages;
+  std::int64_t package_count = 0;  ///< all distributions, kept or not
+  std::vector<PythonPackage> packages;
+  std::vector<FrameworkBuild> frameworks;
+  std::vector<std::string> jupyter_kernels;  ///< names of kernels that run this interpreter
+  bool active = false;   ///< VIRTUAL_ENV, CONDA_PREFIX or the first python on PATH of the judged process leads here
+  std::string found_by;  ///< "PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "--env", "usual folder", "conda environments.txt", "kernel"
+  std::vector<Origin> problems;  ///< what could not be read
+  friend bool operator==(const PythonEnvironment&, const PythonEnvironment&) = default;
+};
+
+struct Python {
+  Fact<std::vector<PythonEnvironment>> environments;  ///< active one first
+  Fact<std::string> python;  ///< file that a plain `python` starts for the judged process; absent: none on PATH
+  Fact<std::string> python3;
+  std::vector<Origin> problems;  ///< homes and folders that could not be looked into
+  friend bool operator==(const Python&, const Python&) = default;
+};
+
 // ---- the whole -----------------------------------------------------------------------------------------------------
 
 struct Machine {
@@ -422,6 +595,9 @@ struct Machine {
   Fact<std::vector<Service>> services;
   Fact<std::vector<std::string>> processes;  ///< command names of running processes that matter (nvidia-persistenced,
                                              ///< nv-fabricmanager, nvidia-cuda-mps-control, Xorg, …)
+  Toolkits toolkits;
+  Shells shells;
+  Python python;
   friend bool operator==(const Machine&, const Machine&) = default;
 };
 

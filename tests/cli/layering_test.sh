@@ -9,11 +9,12 @@ allowed() {
     loader) echo loader model ;;
     knowledge) echo knowledge model ;;
     text) echo text knowledge model ;;
-    collect) echo collect text elf loader system knowledge model ;;
+    shell) echo shell model ;;
+    collect) echo collect text shell elf loader system knowledge model ;;
     rules) echo rules knowledge loader model ;;
     diagnose) echo diagnose rules knowledge model ;;
     render) echo render diagnose rules knowledge model ;;
-    commands) echo commands render diagnose rules collect text elf loader system knowledge model ;;
+    commands) echo commands render diagnose rules collect text shell elf loader system knowledge model ;;
     *) echo unknown-folder ;;
   esac
 }
