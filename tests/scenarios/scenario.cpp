@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "machine_builder.h"
+#include "software_builder.h"
 
 namespace gpuvet::test {
 namespace {
@@ -139,6 +140,16 @@ void read_environ(Loader& loader, const std::string& assignment) {
   else loader.scenario.options.environment[assignment.substr(0, equals)] = assignment.substr(equals + 1);
 }
 
+/// As `source bin/activate` or `conda activate` leave the judged process.
+void use_python(Loader& loader, const std::string& prefix) {
+  auto& environment = loader.scenario.options.environment;
+  const bool conda = loader.builder.tree.nodes.contains(prefix + "/conda-meta/history");
+  environment[conda ? "CONDA_PREFIX" : "VIRTUAL_ENV"] = prefix;
+  if (conda) environment["CONDA_DEFAULT_ENV"] = prefix.substr(prefix.rfind('/') + 1);
+  const std::string path = environment.contains("PATH") ? environment["PATH"] : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+  environment["PATH"] = prefix + "/bin:" + path;
+}
+
 bool is_open(const Options& options) {
   const auto flavor = options.find("flavor");
   return options.contains("open") || (flavor != options.end() && flavor->second == "open");
@@ -211,6 +222,17 @@ const std::map<std::string, Handler>& handlers() {
        }},
       {"forget-gpus", [](Loader& l, const Words&, const std::string&, const std::string&) { l.builder.forget_gpus(); }},
       {"clear-log", [](Loader& l, const Words&, const std::string&, const std::string&) { l.builder.clear_log(); }},
+      {"python", [](Loader& l, const Words& w, const std::string&, const std::string&) { add_python(l.builder, w.at(1), w.at(2), options_from(w, 3)); }},
+      {"use-python", [](Loader& l, const Words& w, const std::string&, const std::string&) { use_python(l, w.at(1)); }},
+      {"wheel", [](Loader& l, const Words& w, const std::string&, const std::string&) { add_wheel(l.builder, w.at(1), w.at(2), w.at(3), options_from(w, 4)); }},
+      {"torch", [](Loader& l, const Words& w, const std::string&, const std::string&) { add_torch(l.builder, w.at(1), w.at(2), options_from(w, 3)); }},
+      {"tensorflow", [](Loader& l, const Words& w, const std::string&, const std::string&) { add_tensorflow(l.builder, w.at(1), w.at(2), options_from(w, 3)); }},
+      {"nvidia-wheels", [](Loader& l, const Words& w, const std::string&, const std::string&) { add_nvidia_wheels(l.builder, w.at(1), w.at(2), options_from(w, 3)); }},
+      {"conda-package",
+       [](Loader& l, const Words& w, const std::string&, const std::string&) { add_conda_package(l.builder, w.at(1), w.at(2), w.at(3), w.at(4), options_from(w, 5)); }},
+      {"toolkit", [](Loader& l, const Words& w, const std::string&, const std::string&) { add_toolkit(l.builder, w.at(1), w.at(2), options_from(w, 3)); }},
+      {"compiler", [](Loader& l, const Words& w, const std::string&, const std::string&) { add_compiler(l.builder, w.at(1), w.at(2), options_from(w, 3)); }},
+      {"libc-headers", [](Loader& l, const Words& w, const std::string&, const std::string&) { add_libc_headers(l.builder, w.at(1)); }},
       {"device-major", [](Loader& l, const Words& w, const std::string&, const std::string&) { l.builder.device_majors(w.at(1), w.size() > 2 ? w[2] : ""); }},
   };
   return table;
