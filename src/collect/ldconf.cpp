@@ -74,7 +74,7 @@ struct Reader {
     const auto same = [&](const SearchFolder& f) { return f.path == line.folder; };
     if (std::ranges::any_of(folders, same)) return;
     origin.text.resize(std::min<std::size_t>(origin.text.size(), 300));
-    folders.push_back({line.folder, "ld.so.conf", std::move(origin), system.is_directory(line.folder)});
+    folders.push_back({line.folder, "ld.so.conf", std::move(origin), system.is_directory(line.folder), {}});
   }
 
   /// Only the last component may be a pattern; nobody writes others.

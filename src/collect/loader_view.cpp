@@ -26,10 +26,16 @@ constexpr std::array families{Family{"libcuda.so"sv, "libcuda.so.1"sv}, Family{"
 constexpr std::array cached_prefixes{"libcuda"sv,  "libcudnn"sv,  "libcublas"sv,   "libcufft"sv,    "libcufile"sv,
                                      "libcupti"sv, "libcurand"sv, "libcusolver"sv, "libcusparse"sv, "libcutensor"sv,
                                      "libnccl"sv,  "libnpp"sv,    "libnv"sv};
+// What a search folder is asked for beside the driver's own: the libraries of CUDA and of its kin. No libnv*: graphics has those.
+constexpr std::array cuda_prefixes{"libcudart."sv, "libcudnn"sv,    "libcublas"sv,   "libcufft"sv,
+                                   "libcurand."sv, "libcusolver"sv, "libcusparse"sv, "libcupti."sv,
+                                   "libnvrtc"sv,   "libnccl."sv,    "libnpp"sv,      "libnvJitLink."sv,
+                                   "libnvjpeg."sv, "libnvinfer"sv,  "libcutensor"sv, "libnvToolsExt."sv};
 constexpr std::size_t max_cached = 4096;
 constexpr std::size_t max_cache_file = std::size_t{16} << 20;
 constexpr std::size_t max_files = 1024;
 constexpr std::size_t max_search_folders = 256;
+constexpr std::size_t max_cuda_libraries = 256;
 
 bool starts_with_any(std::string_view text, const auto& prefixes) {
   return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return text.starts_with(prefix); });
@@ -58,6 +64,16 @@ class FileCollector {
     }
   }
 
+  /// CUDA libraries in a folder, by file name.
+  std::vector<std::string> cuda_libraries(const std::string& path) {
+    const auto real = path.starts_with('/') ? system_.real_path(path) : tl::unexpected(SystemError{});
+    std::vector<std::string> found;
+    if (!real) return found;
+    for (const auto& name : names_in(*real))
+      if (found.size() < max_cuda_libraries && starts_with_any(name, cuda_prefixes)) found.push_back(name);
+    return found;
+  }
+
   /// A folder that is no part of any search path: only its real name, and only once.
   void usual_folder(const std::string& path) {
     const auto real = system_.real_path(path);
@@ -82,7 +98,9 @@ class FileCollector {
       return it->second;
     }
     for (const auto& entry : *entries)
-      if (is_driver_library_name(entry.name) || entry.name == "glibc-hwcaps") it->second.push_back(entry.name);
+      if (is_driver_library_name(entry.name) || entry.name == "glibc-hwcaps" ||
+          (starts_with_any(entry.name, cuda_prefixes) && entry.name.find(".so.") != std::string::npos))
+        it->second.push_back(entry.name);
     return it->second;
   }
 
@@ -199,7 +217,8 @@ void add_library_path(System& system, Machine& machine) {
     if (machine.loader.folders.size() >= max_search_folders) return;
     Origin origin{"environment", 0, "LD_LIBRARY_PATH=" + found->second.substr(0, 300)};
     if (folder == ".") origin.text += " (an empty element is the current folder)";
-    machine.loader.folders.push_back({folder, "LD_LIBRARY_PATH", origin, folder.starts_with('/') && system.is_directory(folder)});
+    machine.loader.folders.push_back(
+        {folder, "LD_LIBRARY_PATH", origin, folder.starts_with('/') && system.is_directory(folder), {}});
   }
 }
 
@@ -237,10 +256,13 @@ void collect_loader_view(System& system, Machine& machine, std::vector<std::stri
   add_library_path(system, machine);
   for (auto& folder : read_ldconf(system, problems)) view.folders.push_back(std::move(folder));
   for (const auto& path : default_folders(system, machine))
-    view.folders.push_back({path, "default", {"loader", 0, "built-in folder"}, system.is_directory(path)});
+    view.folders.push_back({path, "default", {"loader", 0, "built-in folder"}, system.is_directory(path), {}});
 
   FileCollector files(system, view, problems);
-  for (const auto& folder : view.folders) files.folder(folder.path);
+  for (auto& folder : view.folders) {
+    files.folder(folder.path);
+    folder.cuda_libraries = files.cuda_libraries(folder.path);
+  }
   if (const auto* entries = view.cache.get())
     for (const auto& entry : *entries)
       if (is_driver_library_name(entry.soname)) files.file(entry.path);

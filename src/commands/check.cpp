@@ -6,7 +6,10 @@
 #include "commands/input.h"
 #include "commands/output_file.h"
 #include "diagnose/diagnose.h"
+#include "model/purpose.h"
 #include "model/redact.h"
+#include "render/messages.h"
+#include "render/terminal_text.h"
 
 namespace gpuvet {
 namespace {
@@ -62,6 +65,8 @@ std::string render(const Options& options, const Diagnosis& diagnosis, const Mac
 }  // namespace
 
 int run_check(const Options& options) {
+  const auto purpose = parse_purpose(options.purpose);
+  if (!purpose) return fail(message(Message::BadPurpose, options.language, {{"why", printable(purpose.error())}}));
   const auto knowledge = load_knowledge(options);
   if (!knowledge) return fail(knowledge.error());
   std::vector<CollectorTime> times;
@@ -71,7 +76,7 @@ int run_check(const Options& options) {
   if (options.redact.value_or(false)) *machine = redact(*machine);
 
   auto start = std::chrono::steady_clock::now();
-  Diagnosis diagnosis = diagnose(*machine, *knowledge, options.purpose);
+  Diagnosis diagnosis = diagnose(*machine, *knowledge, *purpose);
   doubt_given_log(options, *machine, diagnosis);
   times.push_back({"rules", milliseconds_since(start)});
   start = std::chrono::steady_clock::now();

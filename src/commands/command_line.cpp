@@ -52,9 +52,15 @@ void add_options(CLI::App& app, Options& options, std::string& language, const S
       ->type_name("FILE");
   app.add_option("--snapshot", options.snapshot, say("judge a snapshot file", "检查一个快照文件"))->type_name("FILE");
   app.add_option("--for", options.purpose,
-                 say("what has to work, e.g. torch>=2.7; beyond the driver the answer is \"unknown\" in this version",
-                     "需要能用的目标，例如 torch>=2.7；此版本对驱动之后的环节一律回答“未知”"))
+                 say("what has to work: torch, 'torch>=2.7@ENV', tensorflow, jax, cupy, nvcc, build:NAME, driver; else what is "
+                     "installed decides",
+                     "需要能用的目标：torch、'torch>=2.7@环境'、tensorflow、jax、cupy、nvcc、build:"
+                     "名称、driver；不指定则由已安装的软件决定"))
       ->type_name("PURPOSE");
+  app.add_option(
+         "--env", options.python_environments,
+         say("look at this Python environment too (its folder); may be repeated", "另外查看此 Python 环境（目录），可重复"))
+      ->type_name("DIR");
   app.add_flag("-v,--verbose", options.verbosity, say("all facts with where they come from", "列出全部事实及其来源"));
   app.add_flag("--timing", options.timing, say("time of each part, on standard error", "在标准错误输出各部分的用时"));
   app.add_flag("--strict", options.strict, say("a warning as root cause gives exit code 1", "根本原因为警告时退出码为 1"));
@@ -99,8 +105,9 @@ ParseStop usage_error(std::string text, Language language) {
 }
 
 std::vector<std::string> known_options() {
-  return {"--format", "--lang",  "--root",  "--environ",   "--kernel-log", "--snapshot",  "--for",    "--verbose", "--timing",
-          "--strict", "--color", "--width", "--knowledge", "--redact",     "--no-redact", "--output", "--help",    "--version"};
+  return {"--format",  "--lang",      "--root",   "--environ", "--kernel-log", "--snapshot", "--for",
+          "--verbose", "--timing",    "--env",    "--strict",  "--color",      "--width",    "--knowledge",
+          "--redact",  "--no-redact", "--output", "--help",    "--version"};
 }
 
 ParseStop explain_extra(const std::string& extra, Language language) {

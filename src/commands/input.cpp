@@ -144,6 +144,7 @@ tl::expected<Machine, std::string> load_machine(const Options& options, std::vec
   }
   CollectOptions collect_options;
   collect_options.everything = options.verbosity > 0;
+  collect_options.python_environments = options.python_environments;
   if (const auto done = add_environment(options, *system, collect_options); !done) return tl::unexpected(done.error());
   if (const auto done = add_kernel_log(options, collect_options); !done) return tl::unexpected(done.error());
   Machine machine = collect(*system, collect_options, times);

@@ -17,6 +17,7 @@ struct Options {
   std::string root, environ_file, kernel_log, snapshot, purpose, knowledge, output, color = "auto";
   std::string rule;
   std::vector<std::string> kb;
+  std::vector<std::string> python_environments;  ///< --env
   std::optional<bool> redact;  ///< not given: on for snapshots and for the machine inside JSON
   bool timing = false, strict = false;
   int verbosity = 0;

@@ -4,15 +4,11 @@
 #include <map>
 #include <string>
 
+#include "diagnose/software_links.h"
 #include "rules/evidence.h"
 
 namespace gpuvet {
 namespace {
-
-struct LinkView {
-  bool seen_good = false;
-  std::string detail;
-};
 
 bool has_node_starting_with(const Machine& machine, std::string_view prefix) {
   const auto* nodes = machine.device_nodes.nodes.get();
@@ -97,13 +93,15 @@ LinkView view_link(const RuleContext& context, Layer layer) {
       return view_device_nodes(context);
     case Layer::UserDriver:
       return view_user_driver(context);
+    case Layer::Toolkit:
+      return view_toolkit(context);
+    case Layer::RuntimeLibrary:
+      return view_runtime_libraries(context);
+    case Layer::Framework:
+      return view_framework(context);
     default:
       return {};
   }
-}
-
-bool purpose_needs(std::string_view purpose, Layer layer) {
-  return layer <= Layer::UserDriver || !(purpose.empty() || purpose == "driver");
 }
 
 LinkState judge_link(const std::vector<Finding>& findings, Layer layer, bool needed, const LinkView& view) {
@@ -129,7 +127,7 @@ std::vector<ChainLink> judge_chain(const RuleContext& context, const std::vector
   for (int i = 0; i < chain_length; ++i) {
     const Layer layer = static_cast<Layer>(i);
     LinkView view = view_link(context, layer);
-    chain.push_back({layer, judge_link(findings, layer, purpose_needs(context.purpose, layer), view), std::move(view.detail)});
+    chain.push_back({layer, judge_link(findings, layer, purpose_needs(context, layer), view), std::move(view.detail)});
   }
   return chain;
 }
@@ -149,7 +147,9 @@ std::vector<NotSeen> list_not_seen(const RuleContext& context) {
   note_unless_seen(list, machine.packages.installed, "packages");
   note_unless_seen(list, machine.environment_seen, "environment");
   if (context.in(World::Wsl2)) list.push_back({"windows-driver", ""});
-  if (purpose_needs(context.purpose, Layer::Toolkit)) list.push_back({"later-links", ""});
+  if (purpose_needs(context, Layer::Toolkit)) note_unless_seen(list, machine.toolkits.found, "toolkits");
+  if (purpose_needs(context, Layer::Framework)) note_unless_seen(list, machine.python.environments, "python-environments");
+  if (purpose_needs(context, Layer::Application)) list.push_back({"program", ""});
   return list;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "diagnose/chain.h"
+#include "diagnose/software_links.h"
 #include "rules/rule.h"
 
 namespace gpuvet {
@@ -13,6 +14,16 @@ namespace {
 /// A rule speaks in a machine only when it knows every world that the machine is in: a rule for containers stays silent in a
 /// container of WSL2 unless it names both.
 bool applies(const RuleRecord& record, Worlds worlds) { return (worlds & ~record.worlds) == 0; }
+
+/// A link that the purpose does not need is never broken; and where nobody asked for a compiler, a toolkit's fault is a warning.
+Severity worst_severity_of(const RuleContext& context, Layer layer) {
+  if (layer > Layer::Application) return Severity::Error;
+  // Frameworks that decide no purpose by themselves (a release that no table knows) may still be proven broken.
+  const bool software = layer == Layer::RuntimeLibrary || layer == Layer::Framework;
+  if (software && !context.purpose.asked()) return context.environments.empty() ? Severity::Note : Severity::Error;
+  if (!purpose_needs(context, layer)) return Severity::Note;
+  return layer == Layer::Toolkit && !context.purpose.asked() ? Severity::Warning : Severity::Error;
+}
 
 std::vector<Finding> run_rules(const RuleContext& context) {
   std::vector<Finding> findings;
@@ -23,7 +34,7 @@ std::vector<Finding> run_rules(const RuleContext& context) {
     if (!finding) continue;
     finding->kind = rule.slug;
     finding->layer = record->layer;
-    finding->severity = std::min(finding->severity, record->severity);
+    finding->severity = std::min({finding->severity, record->severity, worst_severity_of(context, record->layer)});
     findings.push_back(std::move(*finding));
   }
   return findings;
@@ -94,10 +105,10 @@ Finding healthy_finding(const std::vector<ChainLink>& chain) {
 
 }  // namespace
 
-Diagnosis diagnose(const Machine& machine, const Knowledge& knowledge, std::string_view purpose) {
+Diagnosis diagnose(const Machine& machine, const Knowledge& knowledge, const Purpose& purpose) {
   const RuleContext context = make_rule_context(machine, knowledge, purpose);
   Diagnosis diagnosis;
-  diagnosis.purpose = purpose;
+  diagnosis.purpose = purpose.text;
   diagnosis.findings = run_rules(context);
   auto& findings = diagnosis.findings;
 

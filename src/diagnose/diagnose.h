@@ -6,11 +6,12 @@
 #include "knowledge/knowledge.h"
 #include "model/finding.h"
 #include "model/machine.h"
+#include "model/purpose.h"
 
 namespace gpuvet {
 
 /// Runs every rule that applies in this machine's worlds and judges the chain for `purpose` (empty: the driver).
 /// Pure; some hundred microseconds.
-Diagnosis diagnose(const Machine& machine, const Knowledge& knowledge, std::string_view purpose = {});
+Diagnosis diagnose(const Machine& machine, const Knowledge& knowledge, const Purpose& purpose = {});
 
 }  // namespace gpuvet

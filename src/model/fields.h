@@ -228,6 +228,7 @@ void visit_fields(Visitor&& v, auto&& o, const SearchFolder*) {
   v("rule", o.rule);
   v("origin", o.origin);
   v("exists", o.exists);
+  v("cuda_libraries", o.cuda_libraries);
 }
 template <class Visitor>
 void visit_fields(Visitor&& v, auto&& o, const LoaderCacheEntry*) {
@@ -332,6 +333,7 @@ void visit_fields(Visitor&& v, auto&& o, const ToolkitComponent*) {
   v("name", o.name);
   v("version", o.version);
   v("missing", o.missing);
+  v("checked", o.checked);
 }
 template <class Visitor>
 void visit_fields(Visitor&& v, auto&& o, const ToolkitTool*) {
@@ -362,6 +364,7 @@ void visit_fields(Visitor&& v, auto&& o, const Toolkit*) {
   v("architectures", o.architectures);
   v("headers_fit_glibc_2_41", o.headers_fit_glibc_2_41);
   v("has_runtime_library", o.has_runtime_library);
+  v("libraries", o.libraries);
 }
 template <class Visitor>
 void visit_fields(Visitor&& v, auto&& o, const ToolkitLink*) {

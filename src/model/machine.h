@@ -275,6 +275,8 @@ struct SearchFolder {
   std::string rule;  ///< "LD_LIBRARY_PATH", "ld.so.conf", "default"
   Origin origin;
   bool exists = false;
+  std::vector<std::string>
+      cuda_libraries;  ///< CUDA libraries in it by file name: "libcudart.so.12", "libcudnn.so.9.1.0"; at most 256
   friend bool operator==(const SearchFolder&, const SearchFolder&) = default;
 };
 
@@ -407,6 +409,7 @@ struct ToolkitComponent {
   /// Files that every release of this component has and that are not there, relative to the toolkit; empty: complete, or a
   /// component whose files we do not know.
   std::vector<std::string> missing;
+  std::int64_t checked = 0;  ///< how many files were looked for; as many as `missing`: nothing of the component is there
   friend bool operator==(const ToolkitComponent&, const ToolkitComponent&) = default;
 };
 
@@ -445,7 +448,8 @@ struct Toolkit {
   std::vector<std::string> architectures;
   /// crt/math_functions.h declares sinpi, cospi … in the way that glibc 2.41 demands (noexcept); absent: no such header.
   Fact<bool> headers_fit_glibc_2_41;
-  bool has_runtime_library = false;  ///< some libcudart.so.N is there
+  bool has_runtime_library = false;    ///< some libcudart.so.N is there
+  std::vector<std::string> libraries;  ///< sonames in its library folders: "libcudart.so.12", "libcudnn.so.9"; no stubs
   friend bool operator==(const Toolkit&, const Toolkit&) = default;
 };
 

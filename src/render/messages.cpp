@@ -52,6 +52,8 @@ constexpr Sentence sentences[] = {
     {Message::CannotWrite, "cannot write {path}: {why}", "无法写入 {path}：{why}"},
     {Message::NotADirectory, "{path} is no readable directory: {why}", "{path} 不是可读的目录：{why}"},
     {Message::BadSnapshot, "{path}: {why}", "{path}：{why}"},
+    {Message::BadPurpose, "--for: {why}. Examples: --for torch, --for 'torch>=2.7@ml', --for nvcc, --for build:flash-attn",
+     "--for：{why}。例如：--for torch、--for 'torch>=2.7@ml'、--for nvcc、--for build:flash-attn"},
     {Message::BadEnvironment, "{path}:{line}: not of the form NAME=value", "{path}:{line}：不是 NAME=value 的形式"},
     {Message::OutputIsLink, "{path} is a symbolic link; gpuvet does not write through links",
      "{path} 是符号链接；gpuvet 不会通过链接写入"},
@@ -90,7 +92,10 @@ constexpr KeyText not_seen_titles[] = {
     {"kernel-log-owner",
      "whose kernel log this is: it seems to be of another machine, for it names NVIDIA devices that are not on this PCI bus",
      "这份内核日志属于哪台机器：其中出现的 NVIDIA 设备不在本机的 PCI 总线上，日志似乎来自另一台机器"},
-    {"later-links", "toolkit, runtime libraries, framework and application", "工具包、运行时库、框架与应用程序"},
+    {"toolkits", "the CUDA toolkits", "CUDA 工具包"},
+    {"python-environments", "the Python environments", "Python 环境"},
+    {"program", "the program itself: its libraries and its GPU code are judged by a later version of gpuvet",
+     "程序本身：它的库与 GPU 代码将由 gpuvet 的后续版本判断"},
 };
 
 constexpr KeyText advices[] = {
@@ -111,7 +116,7 @@ constexpr KeyText advices[] = {
      "snapshot there and give it with --snapshot.",
      "--kernel-log FILE 是从文件读取的本机日志。要判断另一台机器，请在那台机器上运行 gpuvet，或在那里生成快照后用 --snapshot "
      "提供。"},
-    {"later-version", "This version judges the driver only.", "此版本只判断驱动部分。"},
+    {"name-environment", "Name the environment's folder: gpuvet --env DIR.", "请指定环境所在目录：gpuvet --env DIR。"},
 };
 
 template <std::size_t N>
@@ -128,7 +133,8 @@ std::string_view advice_key(const NotSeen& entry, const Machine& machine) {
   const bool root_folder = machine.source == "root";
   if (denied) return "run-as-root";
   if (entry.what == "environment") return "give-environment";
-  if (entry.what == "later-links") return "later-version";
+  if (entry.what == "python-environments") return "name-environment";
+  if (entry.what == "program") return {};
   if (entry.what == "kernel-log-owner") return "this-machines-log";
   if (entry.what == "windows-driver") return {};
   if (entry.what == "kernel-log") return machine.os.container.is_known() ? "run-on-host" : "give-kernel-log";

@@ -52,6 +52,7 @@ enum class Message : std::uint8_t {
   NotADirectory,
   BadSnapshot,
   BadEnvironment,
+  BadPurpose,
   OutputIsLink,
   OutputExists,
   MustBeOneOf,

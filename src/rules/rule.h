@@ -11,8 +11,21 @@
 #include "knowledge/knowledge.h"
 #include "model/finding.h"
 #include "model/machine.h"
+#include "model/purpose.h"
 
 namespace gpuvet {
+
+/// A Python environment that is judged, and why it is this one.
+struct JudgedEnvironment {
+  enum class Why : std::uint8_t {
+    Asked,    ///< --for NAME@ENV
+    Active,   ///< what a plain `python` uses
+    HasIt,    ///< asked for a framework that the active one lacks and this one has
+    OnlyOne,  ///< nothing asked, the active one has no framework, and no other environment has one
+  };
+  const PythonEnvironment* environment = nullptr;
+  Why why = Why::Active;
+};
 
 /// What every rule gets: the facts, the tables, and what both say together (computed once).
 struct RuleContext {
@@ -25,12 +38,13 @@ struct RuleContext {
                                                   ///< else packages, else libraries
   const DriverLibrary* libcuda = nullptr;         ///< the copy that wins for a new 64-bit process; null: none or not seen
   const DriverLibrary* libnvml = nullptr;
-  std::string purpose;  ///< empty: the driver
+  Purpose purpose;                              ///< what was asked for; nothing: what is installed decides
+  std::vector<JudgedEnvironment> environments;  ///< Python environments whose frameworks are judged
 
   bool in(World world) const { return (worlds & static_cast<Worlds>(world)) != 0; }
 };
 
-RuleContext make_rule_context(const Machine& machine, const Knowledge& knowledge, std::string_view purpose = {});
+RuleContext make_rule_context(const Machine& machine, const Knowledge& knowledge, const Purpose& purpose = {});
 
 /// What a rule function fills: evidence, parameters, repair, variant, and severity when it differs from the record's.
 /// kind, layer and severity are set by the engine from the record.
@@ -45,6 +59,9 @@ std::span<const Rule> hardware_rules();
 std::span<const Rule> kernel_module_rules();
 std::span<const Rule> device_node_rules();
 std::span<const Rule> user_driver_rules();
+std::span<const Rule> toolkit_rules();
+std::span<const Rule> runtime_library_rules();
+std::span<const Rule> framework_rules();
 /// All of them, along the chain. Inside a layer the more specific comes first: that order decides between equals.
 std::vector<Rule> all_rules();
 

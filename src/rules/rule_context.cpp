@@ -2,6 +2,7 @@
 
 #include "rules/driver_packages.h"
 #include "rules/rule.h"
+#include "rules/software.h"
 
 namespace gpuvet {
 namespace {
@@ -39,7 +40,7 @@ std::optional<DriverVersion> installed_driver(const Machine& machine) {
 
 }  // namespace
 
-RuleContext make_rule_context(const Machine& machine, const Knowledge& knowledge, std::string_view purpose) {
+RuleContext make_rule_context(const Machine& machine, const Knowledge& knowledge, const Purpose& purpose) {
   return RuleContext{.machine = machine,
                      .knowledge = knowledge,
                      .worlds = worlds_of(machine),
@@ -48,7 +49,8 @@ RuleContext make_rule_context(const Machine& machine, const Knowledge& knowledge
                      .installed_driver = installed_driver(machine),
                      .libcuda = winner(machine, "libcuda.so.1"),
                      .libnvml = winner(machine, "libnvidia-ml.so.1"),
-                     .purpose = std::string(purpose)};
+                     .purpose = purpose,
+                     .environments = judged_environments(machine, purpose)};
 }
 
 }  // namespace gpuvet

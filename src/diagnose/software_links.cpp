@@ -1,0 +1,129 @@
+#include "diagnose/software_links.h"
+
+#include <algorithm>
+
+#include "rules/framework_contract.h"
+#include "rules/software.h"
+
+namespace gpuvet {
+namespace {
+
+std::string describe(const Toolkit& toolkit) {
+  return "CUDA " + toolkit.version.value_or(toolkit.nvcc_version.value_or("?")) + " (" + toolkit.path + ")";
+}
+
+/// The one that a build would take, else the first complete one.
+const Toolkit* toolkit_meant(const RuleContext& context) {
+  if (const auto* toolkit = nvcc_on_path(context.machine).toolkit) return toolkit;
+  if (const auto* toolkit = toolkit_of_extension_builder(context.machine).toolkit; toolkit != nullptr && toolkit->nvcc.is_known())
+    return toolkit;
+  const auto complete = toolkits_with_nvcc(context.machine, true);
+  return complete.empty() ? nullptr : complete.front();
+}
+
+bool serves_every_gpu(const RuleContext& context, const FrameworkInstall& install) {
+  bool any = false;
+  for (const MachineGpu& gpu : context.gpus) {
+    if (!gpu.identity.compute_capability) continue;
+    any = true;
+    if (!runs(code_for(install.targets, *gpu.identity.compute_capability))) return false;
+  }
+  return any;
+}
+
+/// Nothing on LD_LIBRARY_PATH that could come before the framework's own libraries.
+bool own_libraries_come_first(const RuleContext& context) { return cuda_folders_on_library_path(context.machine).empty(); }
+
+bool has_own_cuda_libraries(const RuleContext& context, const FrameworkInstall& install) {
+  const PythonEnvironment& environment = *install.environment;
+  if (install.package == nullptr) return false;
+  const bool pins_libraries = std::ranges::any_of(install.package->requirements, [](const std::string& r) {
+    return (r.starts_with("nvidia-") || r.starts_with("cuda-toolkit")) && r.find("extra") == std::string::npos;
+  });
+  if (pins_libraries) return missing_cuda_requirements(environment, *install.package).empty();
+  if (install.framework == "torch") {
+    // Older wheels and those of PyTorch's own index carry them in torch/lib; conda has packages for them.
+    return install.build != nullptr && install.flavour == "cuda";
+  }
+  if (!install.cuda) return false;
+  const std::string suffix = "-cu" + std::to_string(install.cuda->major);
+  const bool wheels =
+      find_package(environment, "nvidia-cublas" + suffix) != nullptr || find_package(environment, "nvidia-cublas") != nullptr;
+  const bool system = loader_finds(context.machine, "libcublas.so." + std::to_string(install.cuda->major));
+  return wheels || system;
+}
+
+const JudgedEnvironment* first_judged(const RuleContext& context) {
+  return context.environments.empty() ? nullptr : &context.environments.front();
+}
+
+bool has_wanted_install(const RuleContext& context) {
+  return std::ranges::any_of(context.environments,
+                             [&](const JudgedEnvironment& e) { return !wanted_installs(context, *e.environment).empty(); });
+}
+
+/// Without a purpose only what is known to be complete is a purpose: a release that no table knows is left alone.
+bool judged_by_default(const RuleContext& context) {
+  const auto* judged = first_judged(context);
+  if (judged == nullptr) return false;
+  const auto installs = wanted_installs(context, *judged->environment);
+  return !installs.empty() &&
+         std::ranges::all_of(installs, [](const FrameworkInstall& i) { return i.flavour == "cuda" && i.targets.known(); });
+}
+
+}  // namespace
+
+LinkView view_toolkit(const RuleContext& context) {
+  const Toolkit* toolkit = toolkit_meant(context);
+  if (toolkit == nullptr) return {};
+  return {toolkit->nvcc.is_known() && toolkit->missing.empty(), describe(*toolkit)};
+}
+
+LinkView view_runtime_libraries(const RuleContext& context) {
+  const auto* judged = first_judged(context);
+  if (judged == nullptr) return {};
+  const auto installs = wanted_installs(context, *judged->environment);
+  if (installs.empty()) return {};
+  LinkView view{own_libraries_come_first(context), ""};
+  for (const FrameworkInstall& install : installs) {
+    view.seen_good = view.seen_good && has_own_cuda_libraries(context, install);
+    if (install.cuda)
+      view.detail += (view.detail.empty() ? "CUDA " : ", CUDA ") + install.cuda->text() + " (" + install.framework + ")";
+  }
+  return view;
+}
+
+LinkView view_framework(const RuleContext& context) {
+  const auto* judged = first_judged(context);
+  if (judged == nullptr) return {};
+  const auto installs = wanted_installs(context, *judged->environment);
+  if (installs.empty()) return {};
+  LinkView view{true, ""};
+  for (const FrameworkInstall& install : installs) {
+    view.seen_good = view.seen_good && install.flavour == "cuda" && serves_every_gpu(context, install);
+    view.detail += (view.detail.empty() ? "" : ", ") + install.framework + " " + (install.version ? install.version->text : "?");
+    if (install.cuda && install.version && install.version->local.empty()) view.detail += " (CUDA " + install.cuda->text() + ")";
+  }
+  view.detail += " (" + judged->environment->prefix + ")";
+  return view;
+}
+
+bool purpose_needs(const RuleContext& context, Layer layer) {
+  const Purpose& purpose = context.purpose;
+  switch (layer) {
+    case Layer::Toolkit:
+      if (purpose.asked()) return purpose.needs_toolkit();
+      return !toolkits_with_nvcc(context.machine, true).empty() || means_to_compile(context.machine);
+    case Layer::RuntimeLibrary:
+    case Layer::Framework:
+      if (purpose.name == "build") return layer == Layer::Framework && has_wanted_install(context);
+      if (purpose.asked()) return purpose.needs_framework();
+      return judged_by_default(context);
+    case Layer::Application:
+      return purpose.name == "path";
+    default:
+      return !purpose.needs_toolkit();  // compiling needs neither a GPU nor a driver
+  }
+}
+
+}  // namespace gpuvet
