@@ -7,6 +7,7 @@
 #include "render/messages.h"
 #include "render/render.h"
 #include "render/report.h"
+#include "render/software.h"
 
 namespace gpuvet {
 namespace {
@@ -142,8 +143,11 @@ std::string render_json(const Diagnosis& diagnosis, const Machine& machine, cons
   w.end_array();
   write_chain(w, diagnosis);
   write_not_seen(w, diagnosis, machine, options.language);
+  const bool hide = options.redact && !machine.redacted;
+  const Machine hidden = hide ? redact(machine) : Machine{};
+  write_toolkit_choices(w, hide ? hidden : machine);
   w.key("machine");
-  w.raw(machine_to_json(options.redact && !machine.redacted ? redact(machine) : machine));
+  w.raw(machine_to_json(hide ? hidden : machine));
   w.end_object();
   return w.take() + "\n";
 }

@@ -26,6 +26,11 @@ enum class Message : std::uint8_t {
   Variants,
   Chain,
   RootCause,
+  Toolkits,
+  PythonEnvironments,
+  // lists
+  NoCompilerIn,
+  MissingIn,
   // the chain
   NotAskedFor,
   BehindTheBreak,

@@ -6,6 +6,7 @@
 #include "render/messages.h"
 #include "render/render.h"
 #include "render/report.h"
+#include "render/software.h"
 #include "render/terminal_text.h"
 
 namespace gpuvet {
@@ -54,6 +55,7 @@ class TextReport {
     one_line_each(Message::Consequences, report_.consequences, false);
     one_line_each(Message::OtherFindings, report_.others, true);
     not_seen();
+    if (options_.verbosity > 0) out_ += render_software(machine_, options_);
     if (options_.verbosity > 0) facts();
     verdict();
     return std::move(out_);
