@@ -21,7 +21,9 @@ struct WheelNeeds {
   std::optional<CudaVersion> native_cuda;  ///< of the driver, when its version is not known
   bool windows_driver = false;             ///< `driver` counts as Windows' do (Windows, WSL2)
   bool jetson = false;                     ///< wheels of PyPI and PyTorch's index do not serve Jetson (before Thor)
+  bool driver_stays = false;               ///< the driver cannot be changed here (container): older releases are an answer too
   std::vector<ComputeCapability> gpus;     ///< every one of them must be served
+  std::vector<std::string> companions;     ///< packages to install along: "torchvision", "torchaudio"
 };
 
 /// Why a build does not serve, or why there is none at all.
@@ -45,6 +47,7 @@ struct WheelChoice {
   std::string variant;    ///< "cu126"; jax: "cuda12"; cupy: "cuda12x"
   std::optional<CudaVersion> cuda;
   std::string index;                  ///< "https://download.pytorch.org/whl/cu126"; empty: PyPI
+  std::string find_links;             ///< page of wheels, for releases that are in no index (torch before 1.11); empty: none
   std::vector<std::string> packages;  ///< requirements for pip and uv: "torch==2.6.0", "torchvision==0.21.0"
   std::string conda_spec;             ///< requirements from conda-forge, blank-separated; empty: none known
   bool same_release = false;          ///< the user's release is kept
