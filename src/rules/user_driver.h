@@ -28,6 +28,10 @@ std::optional<Finding> nvidia_persistenced_down(const RuleContext& context);
 std::optional<Finding> vgpu_unlicensed(const RuleContext& context);
 std::optional<Finding> vgpu_guest_driver_mismatch(const RuleContext& context);
 
+// user_driver_frameworks.cpp: the contract between frameworks and the driver
+std::optional<Finding> driver_too_old_for_wheel(const RuleContext& context);
+std::optional<Finding> ptx_newer_than_driver(const RuleContext& context);
+
 /// What NVIDIA_REQUIRE_CUDA (and CUDA_VERSION) of an image ask for: its CUDA release; nothing when not told.
 std::optional<CudaVersion> image_cuda_version(const Machine& machine);
 
