@@ -6,7 +6,7 @@ set -u
 home=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}
 cache=${GPUVET_CACHE:-$home/gpuvet}
 packages=(libcuda1 libnvidia-ml1 libnvidia-ptxjitcompiler1 libnvidia-tesla-cuda1 libnvidia-tesla-ml1 libnvidia-tesla-470-cuda1
-          libnvidia-tesla-470-ml1 nvidia-cuda-dev kmod libkmod2 linux-image)
+          libnvidia-tesla-470-ml1 nvidia-cuda-dev nvidia-cuda-toolkit nvidia-profiler libcudart11.0 kmod libkmod2 linux-image)
 skip() { echo "fetch_vendor_packages: $1; tests against genuine files will be skipped"; exit 0; }
 command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || skip "no apt here"
 apt=$cache/apt
@@ -53,3 +53,13 @@ for name in "${packages[@]}"; do
   file=$(ls -t "$apt/debs/${package}"_*.deb 2>/dev/null | head -n 1)
   [ -n "$file" ] && unpack "$name" "$file" && echo "$name: $(basename "$file")"
 done
+
+# One root with the distribution's whole toolkit, as hard links.
+toolkit=$cache/roots/debian-toolkit
+if [ ! -d "$toolkit" ] && [ -d "$cache/unpacked/nvidia-cuda-toolkit" ] && [ -d "$cache/unpacked/nvidia-cuda-dev" ]; then
+  rm -rf "$toolkit.part" && mkdir -p "$toolkit.part"
+  for name in nvidia-cuda-toolkit nvidia-cuda-dev nvidia-profiler libcudart11.0; do
+    [ -d "$cache/unpacked/$name" ] && cp -al "$cache/unpacked/$name/." "$toolkit.part/"
+  done
+  mv "$toolkit.part" "$toolkit"
+fi
