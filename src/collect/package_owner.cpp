@@ -68,13 +68,12 @@ void PackageOwners::load() {
   }
 }
 
-Fact<std::string> PackageOwners::owner(const std::string& path, const std::string& real_path) {
+Fact<std::string> PackageOwners::owner(const std::string& real_path) {
   if (!loaded_) load();
   const auto manager = machine_.packages.manager.value_or("");
-  for (const auto& candidate : {real_path, path})
-    if (const auto found = owners_.find(without_usr(candidate)); found != owners_.end())
-      return Fact<std::string>::known(found->second,
-                                      {manager == "dpkg" ? "/var/lib/dpkg/info" : "/var/lib/pacman/local", 0, candidate});
+  if (const auto found = owners_.find(without_usr(real_path)); found != owners_.end())
+    return Fact<std::string>::known(found->second,
+                                    {manager == "dpkg" ? "/var/lib/dpkg/info" : "/var/lib/pacman/local", 0, real_path});
   if (!not_seen_.empty()) return Fact<std::string>::not_seen(not_seen_);
   return Fact<std::string>::absent({manager == "dpkg" ? "/var/lib/dpkg/info" : "/var/lib/pacman/local", 0, ""});
 }

@@ -15,8 +15,9 @@ class PackageOwners {
  public:
   PackageOwners(System& system, const Machine& machine) : system_(system), machine_(machine) {}
 
-  /// Owner of the file (or of one of its names). Absent: all lists were read and none has it.
-  Fact<std::string> owner(const std::string& path, const std::string& real_path);
+  /// Owner of the file by its real path: a runfile points a package's links to files of its own, which no package brought.
+  /// Absent: all lists were read and none has it.
+  Fact<std::string> owner(const std::string& real_path);
 
  private:
   void load();

@@ -138,7 +138,7 @@ class Copies {
 void fill_owners(System& system, const Machine& machine, std::vector<DriverLibrary>& libraries) {
   PackageOwners owners(system, machine);
   for (auto& library : libraries) {
-    library.package = owners.owner(library.path, library.real_path);
+    library.package = owners.owner(library.real_path);
     if (const auto* package = library.package.get(); package && library.kind == "driver" && package->starts_with("cuda-compat"))
       library.kind = "compat";
   }

@@ -110,7 +110,7 @@ LinkState judge_link(const std::vector<Finding>& findings, Layer layer, bool nee
     if (finding.layer == layer) worst = std::max(worst, finding.severity);
   }
   if (worst == Severity::Error) return LinkState::Broken;
-  if (!needed) return LinkState::NotNeeded;
+  if (!needed) return worst == Severity::Warning ? LinkState::Warning : LinkState::NotNeeded;
   if (!view.seen_good) return LinkState::Unknown;
   return worst == Severity::Warning ? LinkState::Warning : LinkState::Ok;
 }

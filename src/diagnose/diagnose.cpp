@@ -21,8 +21,8 @@ Severity worst_severity_of(const RuleContext& context, Layer layer) {
   // Frameworks that decide no purpose by themselves (a release that no table knows) may still be proven broken.
   const bool software = layer == Layer::RuntimeLibrary || layer == Layer::Framework;
   if (software && !context.purpose.asked()) return context.environments.empty() ? Severity::Note : Severity::Error;
-  if (!purpose_needs(context, layer)) return Severity::Note;
-  return layer == Layer::Toolkit && !context.purpose.asked() ? Severity::Warning : Severity::Error;
+  if (layer == Layer::Toolkit && !context.purpose.asked()) return Severity::Warning;
+  return purpose_needs(context, layer) ? Severity::Error : Severity::Note;
 }
 
 std::vector<Finding> run_rules(const RuleContext& context) {

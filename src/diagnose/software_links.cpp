@@ -113,7 +113,7 @@ bool purpose_needs(const RuleContext& context, Layer layer) {
   switch (layer) {
     case Layer::Toolkit:
       if (purpose.asked()) return purpose.needs_toolkit();
-      return !toolkits_with_nvcc(context.machine, true).empty() || means_to_compile(context.machine);
+      return !toolkits_with_nvcc(context.machine, true).empty();
     case Layer::RuntimeLibrary:
     case Layer::Framework:
       if (purpose.name == "build") return layer == Layer::Framework && has_wanted_install(context);

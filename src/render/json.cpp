@@ -43,6 +43,18 @@ const std::string* target_of(const Action& action) {
   return nullptr;
 }
 
+void write_alternatives(JsonWriter& w, const std::vector<RenderedWay>& alternatives) {
+  w.key("alternatives");
+  w.begin_array();
+  for (const RenderedWay& way : alternatives) {
+    w.begin_object();
+    w.field("installer", way.installer);
+    write_strings(w, "commands", way.commands);
+    w.end_object();
+  }
+  w.end_array();
+}
+
 void write_action(JsonWriter& w, const Action& action, const Machine& machine, Language language) {
   const RenderedAction rendered = render_action(action, machine, language);
   w.begin_object();
@@ -58,6 +70,7 @@ void write_action(JsonWriter& w, const Action& action, const Machine& machine, L
   w.field("text", rendered.text);
   if (!rendered.backup.empty()) w.field("backup", rendered.backup);
   write_strings(w, "commands", rendered.commands);
+  if (!rendered.alternatives.empty()) write_alternatives(w, rendered.alternatives);
   w.end_object();
 }
 

@@ -39,9 +39,9 @@ std::string takers_of(const Machine& machine, const Toolkit& toolkit, Language l
 std::string toolkit_line(const Machine& machine, const Toolkit& toolkit, Language language) {
   std::string text =
       "CUDA " + toolkit.version.value_or(toolkit.nvcc_version.value_or("?")) + "  " + toolkit.path + "  (" + toolkit.origin;
-  if (!toolkit.nvcc.is_known()) text += ", " + std::string(message(Message::NoCompilerIn, language));
-  if (const auto* gcc = toolkit.gcc_max.get()) text += ", " + "gcc <= " + std::to_string(*gcc);
-  if (!toolkit.architectures.empty()) text += ", " + "sm " + toolkit.architectures.front() + "-" + toolkit.architectures.back();
+  if (!toolkit.nvcc.is_known()) text += std::string(", ").append(message(Message::NoCompilerIn, language));
+  if (const auto* gcc = toolkit.gcc_max.get()) text += ", gcc <= " + std::to_string(*gcc);
+  if (!toolkit.architectures.empty()) text += ", sm " + toolkit.architectures.front() + "-" + toolkit.architectures.back();
   text += ")";
   if (!toolkit.missing.empty()) text += "  " + message(Message::MissingIn, language, {{"files", listed(toolkit.missing)}});
   const std::string used_by = takers_of(machine, toolkit, language);

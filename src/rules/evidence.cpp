@@ -56,8 +56,19 @@ const LogEvent* first_event_with(const Machine& machine, std::initializer_list<s
   return events.empty() ? nullptr : events.front();
 }
 
-std::vector<const LogEvent*> current_xids(const Machine& machine, std::span<const int> codes) {
+namespace {
+
+/// Of this boot and of the module as it is loaded now: a reset and a reload start the GPU's history anew.
+std::vector<const LogEvent*> xids_since_load(const Machine& machine) {
   auto events = current_events(machine, "xid");
+  keep_since_last_load(machine, events);
+  return events;
+}
+
+}  // namespace
+
+std::vector<const LogEvent*> current_xids(const Machine& machine, std::span<const int> codes) {
+  auto events = xids_since_load(machine);
   std::erase_if(events, [&](const LogEvent* event) { return std::ranges::find(codes, event->code) == codes.end(); });
   return events;
 }
@@ -68,7 +79,7 @@ std::vector<const LogEvent*> current_xids(const Machine& machine, std::initializ
 
 std::vector<const LogEvent*> leading_xids(const Machine& machine) {
   std::vector<const LogEvent*> leading;
-  for (const auto* event : current_events(machine, "xid")) {
+  for (const auto* event : xids_since_load(machine)) {
     if (!is_health_xid(event->code)) continue;
     const auto aftermath_of = [&](const LogEvent* earlier) {
       const bool timed = earlier->seconds >= 0 && event->seconds >= 0;

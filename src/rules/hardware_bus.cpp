@@ -51,7 +51,10 @@ std::vector<const LogEvent*> fell_off_events(const Machine& machine) {
     if (event->code == 79) events.push_back(event);
   if (!events.empty()) return events;
   // An earlier Xid of the same GPU is the cause then.
-  return current_xids(machine, {79}).empty() ? events_with(machine, {"GPU has fallen off the bus"}) : events;
+  if (!current_xids(machine, {79}).empty()) return events;
+  events = events_with(machine, {"GPU has fallen off the bus"});
+  keep_since_last_load(machine, events);
+  return events;
 }
 
 }  // namespace

@@ -48,7 +48,11 @@ bool continues(std::string_view so_far, std::string_view next, bool next_has_hea
   return !next_has_header || (starts_with_one(message, openers) && !starts_with_one(next, others));
 }
 
-bool ends_repetition(const LogEvent& event) { return event.kind == "boot" || event.kind == "suspend" || event.kind == "resume"; }
+/// What comes behind it is a new story, even in the same words: a boot, a suspend or resume, a load of the driver.
+bool ends_repetition(const LogEvent& event) {
+  return event.kind == "boot" || event.kind == "suspend" || event.kind == "resume" ||
+         event.text.starts_with("NVRM: loading NVIDIA UNIX");
+}
 
 std::string_view without_newline(std::string_view line) {
   while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
