@@ -12,8 +12,8 @@ bool is_subdir(std::string_view part) {
   return part == "noarch" || part.starts_with("linux-") || part.starts_with("osx-") || part.starts_with("win-");
 }
 
-/// "https://conda.anaconda.org/conda-forge/linux-64" → "conda-forge"; Anaconda's own ones are "defaults". A token in the address is
-/// left out.
+/// "https://conda.anaconda.org/conda-forge/linux-64" → "conda-forge"; Anaconda's own ones are "defaults". A token in the address
+/// is left out.
 std::string channel_name(std::string_view url) {
   const std::size_t scheme = url.find("://");
   if (scheme == std::string_view::npos) return std::string(url.starts_with("pkgs/") ? "defaults" : url);

@@ -54,7 +54,8 @@ class Places {
 
   /// Only when it looks like one: pyvenv.cfg, conda-meta, or an interpreter.
   void add_if_environment(const std::string& prefix, std::string_view found_by, std::string_view kind = {}) {
-    if (system_.exists(prefix + "/pyvenv.cfg") || system_.exists(prefix + "/conda-meta") || system_.exists(prefix + "/bin/python"))
+    if (system_.exists(prefix + "/pyvenv.cfg") || system_.exists(prefix + "/conda-meta") ||
+        system_.exists(prefix + "/bin/python"))
       add(prefix, found_by, kind);
   }
 
@@ -63,7 +64,8 @@ class Places {
     std::vector<std::string> found;
     const auto entries = system_.list(folder, most_children);
     if (!entries) {
-      if (entries.error().code == ErrorCode::Denied) machine_.python.problems.push_back(origin_of(folder, entries.error().message));
+      if (entries.error().code == ErrorCode::Denied)
+        machine_.python.problems.push_back(origin_of(folder, entries.error().message));
       return found;
     }
     for (const DirectoryEntry& entry : *entries) {
@@ -98,13 +100,17 @@ std::vector<std::string> condarc_folders(std::string_view text, const std::strin
   const auto take = [&](std::string_view item) {
     item = trim(item.substr(0, item.find(" #")));
     if (item.size() > 1 && (item.front() == '"' || item.front() == '\'')) item = item.substr(1, item.size() - 2);
-    if (item.starts_with("~/")) folders.push_back(home + std::string(item.substr(1)));
-    else if (item.starts_with('/')) folders.emplace_back(item);
+    if (item.starts_with("~/"))
+      folders.push_back(home + std::string(item.substr(1)));
+    else if (item.starts_with('/'))
+      folders.emplace_back(item);
   };
   for_each_line(text, [&](std::string_view line, std::uint32_t number) {
     const std::string_view word = trim(line);
-    if (inside && word.starts_with("- ")) take(word.substr(2));
-    else if (!word.empty() && !word.starts_with('#')) inside = false;
+    if (inside && word.starts_with("- "))
+      take(word.substr(2));
+    else if (!word.empty() && !word.starts_with('#'))
+      inside = false;
     if (!line.starts_with("envs_dirs:") && !line.starts_with("envs_path:")) return number < 512;
     inside = true;
     std::string_view rest = trim(line.substr(10));
@@ -117,26 +123,29 @@ std::vector<std::string> condarc_folders(std::string_view text, const std::strin
 }
 
 void add_conda(System& system, Places& places, const Machine& machine, const std::string& home) {
-  for (const char* folder : {"/opt/conda", "/opt/miniconda", "/opt/miniconda3", "/opt/miniforge3", "/opt/miniforge", "/opt/mambaforge",
-                             "/opt/anaconda3", "/opt/anaconda", "/usr/local/miniconda3", "/usr/local/anaconda3", "/usr/local/conda",
-                             "/root/miniconda3"})
+  for (const char* folder : {"/opt/conda", "/opt/miniconda", "/opt/miniconda3", "/opt/miniforge3", "/opt/miniforge",
+                             "/opt/mambaforge", "/opt/anaconda3", "/opt/anaconda", "/usr/local/miniconda3",
+                             "/usr/local/anaconda3", "/usr/local/conda", "/root/miniconda3"})
     add_conda_installation(places, folder);
   for (const char* name : {"MAMBA_ROOT_PREFIX", "CONDA_ROOT"}) {
     if (const std::string root = variable(machine, name); !root.empty()) add_conda_installation(places, without_end_slash(root));
   }
   // CONDA_EXE is ROOT/bin/conda.
-  if (const std::string program = variable(machine, "CONDA_EXE"); program.ends_with("/bin/conda")) add_conda_installation(places, parent(parent(program)));
+  if (const std::string program = variable(machine, "CONDA_EXE"); program.ends_with("/bin/conda"))
+    add_conda_installation(places, parent(parent(program)));
   if (home.empty()) return;
-  for (const char* name : {"miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", "miniconda", "anaconda", "miniforge", "conda",
-                           ".conda", ".local/share/mamba", "mambaforge-pypy3"})
+  for (const char* name : {"miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", "miniconda", "anaconda",
+                           "miniforge", "conda", ".conda", ".local/share/mamba", "mambaforge-pypy3"})
     add_conda_installation(places, home + "/" + name);
   if (const auto list = system.read_head(home + "/.conda/environments.txt", 65536)) {
     for_each_line(*list, [&](std::string_view line, std::uint32_t number) {
-      if (trim(line).starts_with('/')) places.add_if_environment(without_end_slash(std::string(trim(line))), "conda environments.txt");
+      if (trim(line).starts_with('/'))
+        places.add_if_environment(without_end_slash(std::string(trim(line))), "conda environments.txt");
       return number < 512;
     });
   }
-  for (const std::string& file : {home + "/.condarc", home + "/.mambarc", std::string("/etc/conda/.condarc"), std::string("/opt/conda/.condarc")}) {
+  for (const std::string& file :
+       {home + "/.condarc", home + "/.mambarc", std::string("/etc/conda/.condarc"), std::string("/opt/conda/.condarc")}) {
     const auto text = system.read_head(file, 65536);
     if (!text) continue;
     for (const std::string& folder : condarc_folders(*text, home)) places.add_children(folder);
@@ -148,7 +157,8 @@ void add_tools_of_home(System& system, Places& places, const Machine& machine, c
   if (pyenv.empty()) pyenv = home + "/.pyenv";
   for (const std::string& version : places.children(pyenv + "/versions")) {
     places.add_if_environment(pyenv + "/versions/" + version, "usual folder", "pyenv");
-    if (system.is_directory(pyenv + "/versions/" + version + "/envs")) places.add_children(pyenv + "/versions/" + version + "/envs");
+    if (system.is_directory(pyenv + "/versions/" + version + "/envs"))
+      places.add_children(pyenv + "/versions/" + version + "/envs");
   }
   for (const char* folder : {"/.virtualenvs", "/.venvs", "/venvs", "/envs", "/virtualenvs"}) places.add_children(home + folder);
   places.add_children(home + "/.cache/pypoetry/virtualenvs", "poetry");
@@ -167,32 +177,39 @@ void add_of_project(System& system, Places& places, const std::string& project, 
     if (entry.type != FileType::Directory && entry.type != FileType::Link) continue;
     if (std::ranges::find(environment_names, entry.name) != environment_names.end())
       places.add_if_environment(project + "/" + entry.name, "usual folder");
-    if (entry.name == ".pixi" && system.is_directory(project + "/.pixi/envs")) places.add_children(project + "/.pixi/envs", "pixi");
+    if (entry.name == ".pixi" && system.is_directory(project + "/.pixi/envs"))
+      places.add_children(project + "/.pixi/envs", "pixi");
   }
 }
 
 /// A folder and the projects below it, `levels` deep. Folders that a desktop fills with other things are left out.
 void add_projects(System& system, Places& places, const std::string& folder, int levels, int& budget) {
-  static constexpr std::array passed_over{"Desktop", "Downloads", "Music", "Pictures", "Videos", "Public", "Templates", "snap", "node_modules",
-                                          "lost+found", "proc", "sys", "dev", "site-packages", "bin", "lib", "lib64", "share", "include"};
+  static constexpr std::array passed_over{
+      "Desktop", "Downloads", "Music", "Pictures",      "Videos", "Public", "Templates", "snap",  "node_modules", "lost+found",
+      "proc",    "sys",       "dev",   "site-packages", "bin",    "lib",    "lib64",     "share", "include"};
   if (--budget < 0) return;
   const auto entries = entries_of(system, folder, 1024);
   add_of_project(system, places, folder, entries);
   if (levels == 0) return;
   for (const DirectoryEntry& entry : entries) {
     if (entry.type != FileType::Directory || entry.name.starts_with('.')) continue;
-    if (std::ranges::find(passed_over, entry.name) != passed_over.end() || std::ranges::find(environment_names, entry.name) != environment_names.end()) continue;
+    if (std::ranges::find(passed_over, entry.name) != passed_over.end() ||
+        std::ranges::find(environment_names, entry.name) != environment_names.end())
+      continue;
     const std::string child = folder + "/" + entry.name;
     // A folder that is itself an environment ("~/torch-env") needs its pyvenv.cfg to say so.
-    if (system.exists(child + "/pyvenv.cfg")) places.add(child, "usual folder");
-    else add_projects(system, places, child, levels - 1, budget);
+    if (system.exists(child + "/pyvenv.cfg"))
+      places.add(child, "usual folder");
+    else
+      add_projects(system, places, child, levels - 1, budget);
   }
 }
 
 void add_usual_projects(System& system, Places& places, const std::string& home) {
   int budget = 600;
   if (!home.empty() && home != "/") add_projects(system, places, home, 1, budget);
-  static constexpr std::array usual{"projects", "project", "code", "src", "work", "workspace", "dev", "git", "repos", "Documents", "ml", "research"};
+  static constexpr std::array usual{"projects", "project", "code",  "src",       "work", "workspace",
+                                    "dev",      "git",     "repos", "Documents", "ml",   "research"};
   for (const char* name : usual) {
     const std::string folder = home + "/" + name;
     if (!home.empty() && system.is_directory(folder)) add_projects(system, places, folder, 2, budget);
@@ -204,7 +221,8 @@ void add_usual_projects(System& system, Places& places, const std::string& home)
 
 /// /opt/NAME with pyvenv.cfg or conda-meta, and venvs in the root as images have them.
 void add_fixed(System& system, Places& places) {
-  for (const char* folder : {"/venv", "/.venv", "/env", "/opt/venv", "/opt/.venv", "/opt/env", "/opt/python", "/root/venv", "/root/.venv", "/virtualenv"})
+  for (const char* folder : {"/venv", "/.venv", "/env", "/opt/venv", "/opt/.venv", "/opt/env", "/opt/python", "/root/venv",
+                             "/root/.venv", "/virtualenv"})
     places.add_if_environment(folder, "usual folder");
   for (const std::string& name : places.children("/opt")) {
     const std::string prefix = "/opt/" + name;
@@ -233,7 +251,8 @@ void note_unreadable_homes(System& system, const std::string& home, Machine& mac
     const std::string folder = "/home/" + entry.name;
     if (entry.type != FileType::Directory || folder == home || machine.python.problems.size() >= 32) continue;
     const auto inside = system.list(folder, 1);
-    if (!inside && inside.error().code == ErrorCode::Denied) machine.python.problems.push_back(origin_of(folder, inside.error().message));
+    if (!inside && inside.error().code == ErrorCode::Denied)
+      machine.python.problems.push_back(origin_of(folder, inside.error().message));
   }
 }
 
@@ -279,19 +298,21 @@ std::string prefix_of_interpreter(System& system, const std::string& path) {
 
 namespace {
 
-/// The version that a pyenv shim would start; the folder's own .python-version is that of the home, the folder itself is not known.
+/// The version that a pyenv shim would start; the folder's own .python-version is that of the home, the folder itself is not
+/// known.
 std::string pyenv_version(System& system, const Machine& machine, const std::string& home, const std::string& root) {
   if (const std::string version = variable(machine, "PYENV_VERSION"); !version.empty()) return version;
   for (const std::string& file : {home + "/.python-version", root + "/version"}) {
     const auto text = system.read_head(file, 4096);
     if (!text) continue;
-    const auto parts = words(*text);
-    if (!parts.empty()) return std::string(parts.front());
+    const std::string_view line = trim(std::string_view(*text).substr(0, text->find('\n')));
+    if (!line.empty()) return std::string(line);
   }
   return {};
 }
 
-std::string behind_shim(System& system, const Machine& machine, const std::string& home, const std::string& shim, const std::string& name) {
+std::string behind_shim(System& system, const Machine& machine, const std::string& home, const std::string& shim,
+                        const std::string& name) {
   const std::string root = parent(parent(shim));
   const std::string versions = pyenv_version(system, machine, home, root), version = versions.substr(0, versions.find(':'));
   if (version.empty() || version == "system") return {};
@@ -354,7 +375,8 @@ std::vector<EnvironmentPlace> find_environment_places(System& system, const Coll
     add_tools_of_home(system, places, machine, home);
     add_kernels(system, places, home + "/.local/share/jupyter/kernels");
   }
-  for (const char* folder : {"/usr/local/share/jupyter/kernels", "/usr/share/jupyter/kernels"}) add_kernels(system, places, folder);
+  for (const char* folder : {"/usr/local/share/jupyter/kernels", "/usr/share/jupyter/kernels"})
+    add_kernels(system, places, folder);
   add_usual_projects(system, places, home);
   note_unreadable_homes(system, home, machine);
   return std::move(places.places);

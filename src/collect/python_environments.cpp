@@ -77,7 +77,8 @@ const InterpreterFile& Collector::interpreter_file(const std::string& real_path)
   constexpr std::uint32_t program_interpreter = 3;  // PT_INTERP
   for (const ElfSegment& segment : read_segments(**file, *header)) {
     if (segment.type != program_interpreter) continue;
-    const auto loader = (*file)->read_at(segment.offset, static_cast<std::size_t>(std::min<std::uint64_t>(segment.file_size, 256)));
+    const auto loader =
+        (*file)->read_at(segment.offset, static_cast<std::size_t>(std::min<std::uint64_t>(segment.file_size, 256)));
     if (loader && loader->find("ld-musl") != std::string::npos) it->second.libc = "musl";
     if (loader && loader->find("ld-linux") != std::string::npos) it->second.libc = "glibc";
   }
@@ -272,8 +273,8 @@ std::optional<Collector::Described> Collector::describe(const EnvironmentPlace& 
   return d;
 }
 
-/// The distribution's interpreters share their folders; each that has packages of its own is an environment of its own, the one that
-/// `python3` starts first.
+/// The distribution's interpreters share their folders; each that has packages of its own is an environment of its own, the one
+/// that `python3` starts first.
 void Collector::describe_system(const EnvironmentPlace& place, std::vector<Described>& found) {
   std::vector<std::string> minors;
   const auto real = system_.real_path(place.prefix + "/bin/python3");
@@ -291,11 +292,13 @@ void Collector::describe_system(const EnvironmentPlace& place, std::vector<Descr
     e.found_by = place.found_by;
     d.free_threaded = minor.ends_with('t');
     d.minor = d.free_threaded ? minor.substr(0, minor.size() - 1) : minor;
-    if (&minor != &minors.front()) e.interpreter = Fact<std::string>::known(e.prefix + "/bin/python" + minor, origin_of(e.prefix + "/bin"));
+    if (&minor != &minors.front())
+      e.interpreter = Fact<std::string>::known(e.prefix + "/bin/python" + minor, origin_of(e.prefix + "/bin"));
     find_interpreter(d);
     find_version(d);
     add_sites(d);
-    const bool own = std::ranges::any_of(e.packages, [&](const PythonPackage& package) { return package.folder.find("/python" + d.minor) != std::string::npos; });
+    const bool own = std::ranges::any_of(
+        e.packages, [&](const PythonPackage& package) { return package.folder.find("/python" + d.minor) != std::string::npos; });
     if (&minor == &minors.front() || own) found.push_back(std::move(d));
   }
 }
@@ -329,8 +332,11 @@ void Collector::name_all(std::vector<Described>& found) {
     const bool plain = folder == "venv" || folder == ".venv" || folder == "env" || folder == ".env";
     const std::string above = last_part(folder_of(e.prefix));
     e.name = plain && !above.empty() && folder_of(e.prefix) != home_ ? above : folder;
-    if (e.kind == "pixi" && folder_of(e.prefix).ends_with("/.pixi/envs")) e.name = folder == "default" ? last_part(folder_of(folder_of(folder_of(e.prefix)))) : folder;
-    if (e.kind == "conda" && folder_of(e.prefix).find("/envs") == std::string::npos && system_.is_directory(e.prefix + "/condabin")) e.name = "base";
+    if (e.kind == "pixi" && folder_of(e.prefix).ends_with("/.pixi/envs"))
+      e.name = folder == "default" ? last_part(folder_of(folder_of(folder_of(e.prefix)))) : folder;
+    if (e.kind == "conda" && folder_of(e.prefix).find("/envs") == std::string::npos &&
+        (system_.exists(e.prefix + "/condabin") || system_.exists(e.prefix + "/bin/conda")))
+      e.name = "base";
     if (e.kind == "system") e.name = systems.insert(e.prefix).second && e.prefix == "/usr" ? "system" : "python" + d.minor;
     ++uses[e.name];
   }
@@ -347,13 +353,15 @@ void Collector::mark_active(std::vector<Described>& found) {
   const auto variable_leads_to = [&](const char* name) {
     const auto value = machine_.environment.find(name);
     if (value == machine_.environment.end()) return found.end();
-    return std::ranges::find_if(found, [&](const Described& d) { return d.environment.prefix == value->second || d.environment.prefix + "/" == value->second; });
+    return std::ranges::find_if(found, [&](const Described& d) {
+      return d.environment.prefix == value->second || d.environment.prefix + "/" == value->second;
+    });
   };
   auto active = by_reason("PATH");
   if (active == found.end() || active->environment.kind == "system") {
     for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
       const auto activated = variable_leads_to(name);
-      if (activated == found.end()) continue;
+      if (activated == found.end() || !activated->environment.interpreter.is_known()) continue;
       active = activated;
       break;
     }
@@ -399,6 +407,8 @@ void Collector::run() {
 
 }  // namespace
 
-void collect_python(System& system, const CollectOptions& options, Machine& machine) { Collector(system, options, machine).run(); }
+void collect_python(System& system, const CollectOptions& options, Machine& machine) {
+  Collector(system, options, machine).run();
+}
 
 }  // namespace gpuvet

@@ -99,26 +99,38 @@ std::optional<CondaFile> parse_conda_file(std::string_view file) {
 
 bool package_matters(std::string_view name) {
   using namespace std::string_view_literals;
-  static constexpr std::array names{
-      "accelerate"sv,      "apex"sv,        "auto-gptq"sv,     "autoawq"sv,       "autoawq-kernels"sv, "blas"sv,
-      "bitsandbytes"sv,    "chainer"sv,     "causal-conv1d"sv, "ctranslate2"sv,   "cudatoolkit"sv,     "cuda"sv,
-      "cudnn"sv,           "cuml"sv,        "cutensor"sv,      "deepspeed"sv,     "dgl"sv,             "exllamav2"sv,
-      "faster-whisper"sv,  "flashinfer"sv,  "ggml"sv,          "jax"sv,           "jaxlib"sv,          "keras"sv,
-      "libtorch"sv,        "lightgbm"sv,    "llama.cpp"sv,     "llvmlite"sv,      "magma"sv,           "mamba-ssm"sv,
-      "nccl"sv,            "numba"sv,       "pyg-lib"sv,       "pynvml"sv,        "pycuda"sv,          "pytorch"sv,
-      "sgl-kernel"sv,      "sglang"sv,      "tensorboard"sv,   "torch"sv,         "triton"sv,          "vllm"sv,
-      "xformers"sv,        "xgboost"sv,     "warp-lang"sv,     "python"sv,        "numpy"sv,           "catboost"sv,
-      "nvidia"sv,          "cusparselt"sv,  "__cuda"sv,        "torchdata"sv,     "torchao"sv,         "torchtext"sv};
-  static constexpr std::array prefixes{
-      "cuda-"sv,        "cucim"sv,      "cudf"sv,        "cugraph"sv,     "cuml-"sv,        "cupy"sv,        "cuspatial"sv,
-      "cutensor-"sv,    "cudnn-"sv,     "dgl-"sv,        "faiss"sv,       "flash-attn"sv,   "flashinfer-"sv, "flash-linear"sv,
-      "intel-extension-for"sv,          "jax-"sv,        "libcublas"sv,   "libcudart"sv,    "libcudnn"sv,    "libcufft"sv,
-      "libcufile"sv,    "libcurand"sv,  "libcusolver"sv, "libcusparse"sv, "libnvjitlink"sv, "libnvjpeg"sv,   "libfaiss"sv,
-      "libmagma"sv,     "libnpp"sv,     "libtorch-"sv,   "llama-cpp"sv,   "mxnet"sv,        "numba-cuda"sv,  "nvidia-"sv,
-      "onnxruntime"sv,  "opencv"sv,     "paddlepaddle"sv,"pylibcugraph"sv,"pylibraft"sv,    "pytorch-"sv,    "raft-"sv,
-      "rapids"sv,       "rmm"sv,        "spconv"sv,      "tensorflow"sv,  "tensorrt"sv,     "tf-"sv,         "torch-"sv,
-      "torchaudio"sv,   "torchvision"sv,"transformer-engine"sv,           "triton-"sv,      "ort-nightly"sv, "tb-nightly"sv,
-      "jaxlib-"sv,      "libraft"sv,    "libcudf"sv,     "xla-"sv,        "py-opencv"sv,    "libopencv"sv,   "cudatoolkit-"sv};
+  static constexpr std::array names{"accelerate"sv,  "apex"sv,         "auto-gptq"sv, "autoawq"sv,        "autoawq-kernels"sv,
+                                    "blas"sv,        "bitsandbytes"sv, "chainer"sv,   "causal-conv1d"sv,  "ctranslate2"sv,
+                                    "cudatoolkit"sv, "cuda"sv,         "cudnn"sv,     "cuml"sv,           "cutensor"sv,
+                                    "deepspeed"sv,   "dgl"sv,          "exllamav2"sv, "faster-whisper"sv, "flashinfer"sv,
+                                    "ggml"sv,        "jax"sv,          "jaxlib"sv,    "keras"sv,          "libtorch"sv,
+                                    "lightgbm"sv,    "llama.cpp"sv,    "llvmlite"sv,  "magma"sv,          "mamba-ssm"sv,
+                                    "nccl"sv,        "numba"sv,        "pyg-lib"sv,   "pynvml"sv,         "pycuda"sv,
+                                    "pytorch"sv,     "sgl-kernel"sv,   "sglang"sv,    "tensorboard"sv,    "torch"sv,
+                                    "triton"sv,      "vllm"sv,         "xformers"sv,  "xgboost"sv,        "warp-lang"sv,
+                                    "python"sv,      "numpy"sv,        "catboost"sv,  "nvidia"sv,         "cusparselt"sv,
+                                    "__cuda"sv,      "torchdata"sv,    "torchao"sv,   "torchtext"sv};
+  static constexpr std::array prefixes{"cuda-"sv,        "cucim"sv,        "cudf"sv,
+                                       "cugraph"sv,      "cuml-"sv,        "cupy"sv,
+                                       "cuspatial"sv,    "cutensor-"sv,    "cudnn-"sv,
+                                       "dgl-"sv,         "faiss"sv,        "flash-attn"sv,
+                                       "flashinfer-"sv,  "flash-linear"sv, "intel-extension-for"sv,
+                                       "jax-"sv,         "libcublas"sv,    "libcudart"sv,
+                                       "libcudnn"sv,     "libcufft"sv,     "libcufile"sv,
+                                       "libcurand"sv,    "libcusolver"sv,  "libcusparse"sv,
+                                       "libnvjitlink"sv, "libnvjpeg"sv,    "libfaiss"sv,
+                                       "libmagma"sv,     "libnpp"sv,       "libtorch-"sv,
+                                       "llama-cpp"sv,    "mxnet"sv,        "numba-cuda"sv,
+                                       "nvidia-"sv,      "onnxruntime"sv,  "opencv"sv,
+                                       "paddlepaddle"sv, "pylibcugraph"sv, "pylibraft"sv,
+                                       "pytorch-"sv,     "raft-"sv,        "rapids"sv,
+                                       "rmm"sv,          "spconv"sv,       "tensorflow"sv,
+                                       "tensorrt"sv,     "tf-"sv,          "torch-"sv,
+                                       "torchaudio"sv,   "torchvision"sv,  "transformer-engine"sv,
+                                       "triton-"sv,      "ort-nightly"sv,  "tb-nightly"sv,
+                                       "jaxlib-"sv,      "libraft"sv,      "libcudf"sv,
+                                       "xla-"sv,         "py-opencv"sv,    "libopencv"sv,
+                                       "cudatoolkit-"sv};
   return std::ranges::find(names, name) != names.end() ||
          std::ranges::any_of(prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }

@@ -35,8 +35,8 @@ struct PythonValue {
 /// `'name': 'x'` and `('name', 'x')` in a dict or pair list. The first literal of a name wins; what is not a literal is left out.
 std::map<std::string, PythonValue> read_python_values(std::string_view text);
 
-/// Scalars of a JSON text in order, with their place: "version/cuda", "argv/0". Stops when f returns false. False when the text is
-/// cut off or no JSON before f stopped it. Depth and number of values are bounded.
+/// Scalars of a JSON text in order, with their place: "version/cuda", "argv/0". Stops when f returns false. False when the text
+/// is cut off or no JSON before f stopped it. Depth and number of values are bounded.
 bool for_each_json_scalar(std::string_view text, const std::function<bool(std::string_view place, std::string_view value)>& f);
 /// The value at one place; nothing when it is not there (before the text is cut off).
 std::optional<std::string> json_scalar(std::string_view text, std::string_view place);
@@ -57,8 +57,8 @@ struct CondaFile {
 };
 std::optional<CondaFile> parse_conda_file(std::string_view file);
 
-/// Packages that decide what a GPU framework does: frameworks, their plug-ins, CUDA libraries, what is built on them. Of pip or conda,
-/// name normalised.
+/// Packages that decide what a GPU framework does: frameworks, their plug-ins, CUDA libraries, what is built on them. Of pip or
+/// conda, name normalised.
 bool package_matters(std::string_view name);
 
 /// CUDA release of a local version or build string: "cu124" → "12.4", "cu12" → "12", "cuda126_py312h…" → "12.6", "cu92" → "9.2".

@@ -35,7 +35,8 @@ const PythonValue* find(const Values& values, std::string_view name) {
 }
 
 std::string text_of(const PythonValue* value) {
-  return value && (value->kind == PythonValue::Kind::Text || value->kind == PythonValue::Kind::Number) ? value->text : std::string();
+  return value && (value->kind == PythonValue::Kind::Text || value->kind == PythonValue::Kind::Number) ? value->text
+                                                                                                       : std::string();
 }
 
 /// A release number, "12.4"; not 'False', 'None' or a sentence.
@@ -112,7 +113,8 @@ void apply_libraries(const Package& package, FrameworkBuild& build, std::string_
   // A GPU's library decides before one that every build has.
   for (const bool cpu : {false, true}) {
     for (const auto& [library, flavour] : found) {
-      if (!flavour.empty() && (flavour == "cpu") == cpu) set_flavour(build, flavour, origin_of(package.site.path + "/" + library));
+      if (!flavour.empty() && (flavour == "cpu") == cpu)
+        set_flavour(build, flavour, origin_of(package.site.path + "/" + library));
     }
   }
 }
@@ -149,12 +151,13 @@ Fact<bool> read_cxx11_abi(const Package& package) {
 }
 
 /// A version file's `cuda`, `hip`, `xpu`: a text names the release, None says that there is none.
-void apply_release(const Package& package, std::string_view file, const Values& values, const char* name, std::string_view flavour,
-                   FrameworkBuild& build, Fact<std::string>* fact) {
+void apply_release(const Package& package, std::string_view file, const Values& values, const char* name,
+                   std::string_view flavour, FrameworkBuild& build, Fact<std::string>* fact) {
   const PythonValue* value = find(values, name);
   if (!value) return;
   const std::string text = text_of(value);
-  const Origin origin = origin_of(package.path(file), std::string(name) + " = " + (text.empty() ? "None" : "'" + text + "'"), value->line);
+  const Origin origin =
+      origin_of(package.path(file), std::string(name) + " = " + (text.empty() ? "None" : "'" + text + "'"), value->line);
   if (is_release(text)) {
     set_flavour(build, flavour, origin);
     if (fact) *fact = Fact<std::string>::known(text, origin);
@@ -170,7 +173,10 @@ void read_torch(const Package& package, FrameworkBuild& build) {
   apply_release(package, "version.py", values, "xpu", "xpu", build, nullptr);
   apply_version_file(package, build, "version.py", values);
   apply_libraries(package, build, "lib",
-                  {{"libtorch_cuda.so", "cuda"}, {"libc10_cuda.so", "cuda"}, {"libtorch_hip.so", "rocm"}, {"libc10_hip.so", "rocm"},
+                  {{"libtorch_cuda.so", "cuda"},
+                   {"libc10_cuda.so", "cuda"},
+                   {"libtorch_hip.so", "rocm"},
+                   {"libc10_hip.so", "rocm"},
                    {"libtorch_xpu.so", "xpu"}});
   if (build.flavour.empty() && build.cuda.is_absent()) set_flavour(build, "cpu", build.cuda.origin());
   if (!build.flavour.empty()) build.cxx11_abi = read_cxx11_abi(package);
@@ -189,20 +195,25 @@ void read_tensorflow(const Package& package, FrameworkBuild& build) {
   const std::string_view file = "python/platform/build_info.py";
   const Values values = read_values(package, file);
   const auto origin = [&](const char* name, const PythonValue& value) {
-    return origin_of(package.path(file), std::string("'") + name + "': " + (value.text.empty() ? "None" : value.text), value.line);
+    return origin_of(package.path(file), std::string("'") + name + "': " + (value.text.empty() ? "None" : value.text),
+                     value.line);
   };
-  const auto is_true = [&](const char* name) { return text_of(find(values, name)) == "True" || (find(values, name) && find(values, name)->text == "True"); };
+  const auto is_true = [&](const char* name) {
+    return text_of(find(values, name)) == "True" || (find(values, name) && find(values, name)->text == "True");
+  };
   const PythonValue* cuda_build = find(values, "is_cuda_build");
   if (is_true("is_rocm_build")) set_flavour(build, "rocm", origin("is_rocm_build", *find(values, "is_rocm_build")));
   if (cuda_build) set_flavour(build, is_true("is_cuda_build") ? "cuda" : "cpu", origin("is_cuda_build", *cuda_build));
   if (cuda_build && !is_true("is_cuda_build")) build.cuda = Fact<std::string>::absent(build.origin);
   for (const char* name : {"cuda_version", "cuda_version_number"}) {
     const PythonValue* value = find(values, name);
-    if (build.flavour == "cuda" && is_release(text_of(value))) build.cuda = Fact<std::string>::known(value->text, origin(name, *value));
+    if (build.flavour == "cuda" && is_release(text_of(value)))
+      build.cuda = Fact<std::string>::known(value->text, origin(name, *value));
   }
   for (const char* name : {"cudnn_version", "cudnn_version_number"}) {
     const PythonValue* value = find(values, name);
-    if (build.flavour == "cuda" && is_release(text_of(value))) build.cudnn = Fact<std::string>::known(value->text, origin(name, *value));
+    if (build.flavour == "cuda" && is_release(text_of(value)))
+      build.cudnn = Fact<std::string>::known(value->text, origin(name, *value));
   }
   if (const PythonValue* list = find(values, "cuda_compute_capabilities"); list && build.flavour == "cuda")
     build.compute_capabilities = list->list;
@@ -214,21 +225,27 @@ void read_jaxlib(const Package& package, FrameworkBuild& build) {
   const std::string whole = build.version + (package.distribution ? " " + package.distribution->version : "");
   if (const std::size_t cudnn = whole.find("cudnn"); cudnn != std::string::npos) {
     const std::string digits = whole.substr(cudnn + 5, whole.find_first_not_of("0123456789", cudnn + 5) - cudnn - 5);
-    if (!digits.empty()) build.cudnn = Fact<std::string>::known(digits.substr(0, 1) + (digits.size() > 1 ? "." + digits.substr(1) : ""), build.origin);
+    if (!digits.empty())
+      build.cudnn =
+          Fact<std::string>::known(digits.substr(0, 1) + (digits.size() > 1 ? "." + digits.substr(1) : ""), build.origin);
   }
   apply_libraries(package, build, "cuda", {{"_solver.so", "cuda"}, {"_blas.so", "cuda"}, {"_sparse.so", "cuda"}});
   const bool plugin = std::ranges::any_of(package.site.entries, [](const DirectoryEntry& entry) {
     return entry.name == "jax_plugins" || (entry.name.starts_with("jax_") && entry.name.ends_with("_plugin"));
   });
-  if (build.flavour.empty() && !plugin && !build.version.empty()) set_flavour(build, "cpu", origin_of(package.path("version.py")));
+  if (build.flavour.empty() && !plugin && !build.version.empty())
+    set_flavour(build, "cpu", origin_of(package.path("version.py")));
 }
 
 void read_jax_plugin(const Package& package, FrameworkBuild& build) {
   read_version_file(package, build, "version.py");
-  const std::string tag = package.folder.find("rocm") != std::string::npos ? "rocm" : cuda_of_tag(package.folder.substr(package.folder.find("cuda")));
+  const std::string tag =
+      package.folder.find("rocm") != std::string::npos ? "rocm" : cuda_of_tag(package.folder.substr(package.folder.find("cuda")));
   const Origin origin = origin_of(package.site.path + "/" + package.folder);
-  if (tag == "rocm") set_flavour(build, "rocm", origin);
-  else set_cuda(build, tag, origin);
+  if (tag == "rocm")
+    set_flavour(build, "rocm", origin);
+  else
+    set_cuda(build, tag, origin);
 }
 
 // ---- others ---------------------------------------------------------------------------------------------------------------
@@ -238,8 +255,10 @@ void read_onnxruntime(const Package& package, FrameworkBuild& build) {
   const Values values = read_values(package, file);
   apply_version_file(package, build, file, values);
   apply_libraries(package, build, "capi",
-                  {{"libonnxruntime_providers_cuda.so", "cuda"}, {"libonnxruntime_providers_rocm.so", "rocm"},
-                   {"libonnxruntime_providers_migraphx.so", "rocm"}, {"onnxruntime_pybind11_state", ""}});
+                  {{"libonnxruntime_providers_cuda.so", "cuda"},
+                   {"libonnxruntime_providers_rocm.so", "rocm"},
+                   {"libonnxruntime_providers_migraphx.so", "rocm"},
+                   {"onnxruntime_pybind11_state", ""}});
   if (build.flavour.empty() && !build.libraries.empty()) set_flavour(build, "cpu", origin_of(package.path("capi")));
   std::erase_if(build.libraries, [](const std::string& library) { return library.find("pybind11_state") != std::string::npos; });
   const PythonValue* cuda = find(values, "cuda_version");
@@ -263,9 +282,13 @@ void read_cupy(const Package& package, FrameworkBuild& build) {
 void read_bitsandbytes(const Package& package, FrameworkBuild& build) {
   read_version_file(package, build, "_version.py");
   if (build.version.empty()) read_version_file(package, build, "__init__.py");
-  apply_libraries(package, build, "", {{"libbitsandbytes_cuda", "cuda"}, {"libbitsandbytes_rocm", "rocm"}, {"libbitsandbytes_hip", "rocm"},
-                                       {"libbitsandbytes_cpu", "cpu"}});
-  if (std::ranges::any_of(build.libraries, [](const std::string& name) { return name.find("_cuda") != std::string::npos; })) build.flavour = "cuda";
+  apply_libraries(package, build, "",
+                  {{"libbitsandbytes_cuda", "cuda"},
+                   {"libbitsandbytes_rocm", "rocm"},
+                   {"libbitsandbytes_hip", "rocm"},
+                   {"libbitsandbytes_cpu", "cpu"}});
+  if (std::ranges::any_of(build.libraries, [](const std::string& name) { return name.find("_cuda") != std::string::npos; }))
+    build.flavour = "cuda";
 }
 
 void read_xformers(const Package& package, FrameworkBuild& build) {
@@ -277,7 +300,8 @@ void read_xformers(const Package& package, FrameworkBuild& build) {
   const auto number = decimal(json_scalar(*text, "version/cuda").value_or(""));
   const std::string hip = json_scalar(*text, "version/hip").value_or("null");
   if (number && *number >= 900 && *number < 10000) {
-    set_cuda(build, std::to_string(*number / 100) + "." + std::to_string(*number % 100), origin_of(file, "\"cuda\": " + std::to_string(*number)));
+    set_cuda(build, std::to_string(*number / 100) + "." + std::to_string(*number % 100),
+             origin_of(file, "\"cuda\": " + std::to_string(*number)));
   } else if (hip != "null") {
     set_flavour(build, "rocm", origin_of(file, "\"hip\": " + hip));
   } else {
@@ -287,9 +311,11 @@ void read_xformers(const Package& package, FrameworkBuild& build) {
 
 void read_vllm(const Package& package, FrameworkBuild& build) {
   read_version_file(package, build, "_version.py");
-  apply_libraries(package, build, "", {{"_rocm_C", "rocm"}, {"_flashmla_C", "cuda"}, {"cumem_allocator", ""}, {"_C.", ""}, {"_moe_C", ""}});
+  apply_libraries(package, build, "",
+                  {{"_rocm_C", "rocm"}, {"_flashmla_C", "cuda"}, {"cumem_allocator", ""}, {"_C.", ""}, {"_moe_C", ""}});
   if (package.site.has("vllm") && build.flavour.empty())
-    apply_libraries(package, build, "vllm_flash_attn", {{"_vllm_fa2_C", "cuda"}, {"_vllm_fa3_C", "cuda"}, {"vllm_flash_attn_c", "cuda"}});
+    apply_libraries(package, build, "vllm_flash_attn",
+                    {{"_vllm_fa2_C", "cuda"}, {"_vllm_fa3_C", "cuda"}, {"vllm_flash_attn_c", "cuda"}});
 }
 
 void read_paddle(const Package& package, FrameworkBuild& build) {
@@ -310,7 +336,8 @@ void read_opencv(const Package& package, FrameworkBuild& build) {
   std::ranges::replace(underscored, '-', '_');
   apply_packed_libraries(package, build, underscored);
   const auto& tags = package.distribution->tags;
-  if (package.distribution->name.starts_with("opencv-") && std::ranges::any_of(tags, [](const std::string& tag) { return tag.find("manylinux") != std::string::npos; }))
+  if (package.distribution->name.starts_with("opencv-") &&
+      std::ranges::any_of(tags, [](const std::string& tag) { return tag.find("manylinux") != std::string::npos; }))
     set_flavour(build, "cpu", origin_of(package.distribution->folder + "/WHEEL", "Tag: " + tags.front()));
 }
 
@@ -330,7 +357,8 @@ void read_deepspeed(const Package& package, FrameworkBuild& build) {
   const Values values = read_values(package, file);
   apply_version_file(package, build, file, values);
   const PythonValue* cuda = find(values, "cuda_version");
-  if (is_release(text_of(cuda))) set_cuda(build, cuda->text, origin_of(package.path(file), "cuda_version " + cuda->text, cuda->line));
+  if (is_release(text_of(cuda)))
+    set_cuda(build, cuda->text, origin_of(package.path(file), "cuda_version " + cuda->text, cuda->line));
 }
 
 /// Extension modules beside or inside the package whose names say CUDA.
@@ -339,7 +367,8 @@ void read_extension(const Package& package, FrameworkBuild& build) {
   if (package.distribution) apply_version(build, package.distribution->version, origin_of(package.distribution->folder));
   for (const DirectoryEntry& entry : package.site.entries) {
     if (entry.name.find(".so") == std::string::npos || entry.name.find("cuda") == std::string::npos) continue;
-    if (!entry.name.starts_with(package.folder) && !(package.folder == "flash_attn" && entry.name.starts_with("flash_attn"))) continue;
+    if (!entry.name.starts_with(package.folder) && !(package.folder == "flash_attn" && entry.name.starts_with("flash_attn")))
+      continue;
     build.libraries.push_back(entry.name);
     set_flavour(build, "cuda", origin_of(package.site.path + "/" + entry.name));
   }
@@ -393,8 +422,8 @@ constexpr std::array readers{Reader{"apex", "apex", "apex", read_extension},
                              Reader{"vllm", "vllm", "vllm", read_vllm},
                              Reader{"xformers", "xformers", "xformers", read_xformers}};
 
-/// The distribution of an import package. Of several (onnxruntime beside onnxruntime-gpu) the one of the plain name is passed over:
-/// the files of the special one were written over it, or the other way; only files can tell, names cannot.
+/// The distribution of an import package. Of several (onnxruntime beside onnxruntime-gpu) the one of the plain name is passed
+/// over: the files of the special one were written over it, or the other way; only files can tell, names cannot.
 const PythonPackage* distribution_of(const SiteFolder& site, const Reader& reader) {
   const PythonPackage* found = nullptr;
   for (const PythonPackage& package : site.packages) {
@@ -446,7 +475,8 @@ void add_jax_plugins(System& system, const SiteFolder& site, std::vector<Framewo
   }
   if (site.has("jax_plugins")) {
     for (const DirectoryEntry& entry : entries_of(system, site.path + "/jax_plugins", 64)) {
-      if (entry.name.starts_with("xla_cuda") || entry.name.starts_with("xla_rocm")) folders.push_back("jax_plugins/" + entry.name);
+      if (entry.name.starts_with("xla_cuda") || entry.name.starts_with("xla_rocm"))
+        folders.push_back("jax_plugins/" + entry.name);
     }
   }
   for (const std::string& folder : folders) {
@@ -480,8 +510,11 @@ void complete_by_conda(const std::vector<PythonPackage>& packages, std::vector<F
   for (FrameworkBuild& build : frameworks) {
     for (const PythonPackage& package : packages) {
       if (package.manager != "conda") continue;
-      const bool same = package.name == build.name || (build.name == "torch" && (package.name == "pytorch" || package.name == "pytorch-gpu" || package.name == "pytorch-cpu")) ||
-                        (build.name == "tensorflow" && package.name == "tensorflow-base") || (build.name == "opencv-python" && (package.name == "py-opencv" || package.name == "opencv"));
+      const bool same = package.name == build.name ||
+                        (build.name == "torch" &&
+                         (package.name == "pytorch" || package.name == "pytorch-gpu" || package.name == "pytorch-cpu")) ||
+                        (build.name == "tensorflow" && package.name == "tensorflow-base") ||
+                        (build.name == "opencv-python" && (package.name == "py-opencv" || package.name == "opencv"));
       if (!same) continue;
       const Origin origin = origin_of(package.folder, package.build);
       if (build.version.empty()) build.version = package.version;

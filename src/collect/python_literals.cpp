@@ -96,7 +96,9 @@ class Tokens {
   std::uint32_t line_ = 1;
 };
 
-bool is_mark(const Token& token, char mark) { return token.kind == Token::Kind::Mark && token.text.size() == 1 && token.text[0] == mark; }
+bool is_mark(const Token& token, char mark) {
+  return token.kind == Token::Kind::Mark && token.text.size() == 1 && token.text[0] == mark;
+}
 
 using Values = std::map<std::string, PythonValue>;
 
@@ -169,7 +171,8 @@ class ValueReader {
     return std::nullopt;
   }
 
-  /// Up to the closing bracket; a list that holds more than plain texts and numbers (a list of pairs) is none, and its pairs are read.
+  /// Up to the closing bracket; a list that holds more than plain texts and numbers (a list of pairs) is none, and its pairs are
+  /// read.
   std::optional<PythonValue> read_list(PythonValue value) {
     value.kind = PythonValue::Kind::List;
     for (Token token = tokens_.next(); token.kind != Token::Kind::End; token = tokens_.next()) {
@@ -199,7 +202,7 @@ class JsonScanner {
     do {
       if (!value()) return stopped_;
     } while (!levels_.empty());
-    return true;
+    return peek() == '\0' && at_ >= text_.size();
   }
 
  private:
@@ -269,7 +272,8 @@ class JsonScanner {
     if (c == '"') {
       if (!string(found)) return false;
     } else {
-      while (at_ < text_.size() && std::string_view("+-.0123456789abcdefghijklmnopqrstuvwxyzE").find(text_[at_]) != std::string_view::npos)
+      while (at_ < text_.size() &&
+             std::string_view("+-.0123456789abcdefghijklmnopqrstuvwxyzE").find(text_[at_]) != std::string_view::npos)
         found += text_[at_++];
       if (found.empty() || found.size() > 64) return false;
     }

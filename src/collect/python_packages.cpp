@@ -9,14 +9,21 @@
 namespace gpuvet {
 namespace {
 
-constexpr std::size_t most_entries = 20000;   ///< of one site-packages; more is said, and left
-constexpr std::size_t usual_headers = 8192;   ///< of a METADATA file
+constexpr std::size_t most_entries = 20000;  ///< of one site-packages; more is said, and left
+constexpr std::size_t usual_headers = 8192;  ///< of a METADATA file
 constexpr std::size_t longest_headers = 65536;
+
+bool has_entry(const std::vector<DirectoryEntry>& sorted, std::string_view name) {
+  const auto it = std::lower_bound(sorted.begin(), sorted.end(), name,
+                                   [](const DirectoryEntry& entry, std::string_view wanted) { return entry.name < wanted; });
+  return it != sorted.end() && it->name == name;
+}
 
 /// The headers of a METADATA file, and no more of it than needed: its long description can have megabytes.
 Result<std::string> read_headers(System& system, const std::string& path) {
   auto head = system.read_head(path, usual_headers);
-  if (!head || head->size() < usual_headers || head->find("\n\n") != std::string::npos || head->find("\r\n\r\n") != std::string::npos)
+  if (!head || head->size() < usual_headers || head->find("\n\n") != std::string::npos ||
+      head->find("\r\n\r\n") != std::string::npos)
     return head;
   return system.read_head(path, longest_headers);
 }
@@ -43,27 +50,44 @@ std::vector<std::string> recorded_folders(std::string_view record) {
 
 /// The import package of frameworks whose folder's absence is worth a look into RECORD.
 std::string_view import_folder(std::string_view name) {
-  static constexpr std::pair<std::string_view, std::string_view> known[] = {
-      {"torch", "torch"},   {"torchvision", "torchvision"}, {"torchaudio", "torchaudio"}, {"tensorflow", "tensorflow"},
-      {"jaxlib", "jaxlib"}, {"jax", "jax"},                 {"onnxruntime-gpu", "onnxruntime"}, {"onnxruntime", "onnxruntime"},
-      {"triton", "triton"}, {"xformers", "xformers"},       {"vllm", "vllm"},             {"bitsandbytes", "bitsandbytes"}};
+  static constexpr std::pair<std::string_view, std::string_view> known[] = {{"torch", "torch"},
+                                                                            {"torchvision", "torchvision"},
+                                                                            {"torchaudio", "torchaudio"},
+                                                                            {"tensorflow", "tensorflow"},
+                                                                            {"jaxlib", "jaxlib"},
+                                                                            {"jax", "jax"},
+                                                                            {"onnxruntime-gpu", "onnxruntime"},
+                                                                            {"onnxruntime", "onnxruntime"},
+                                                                            {"triton", "triton"},
+                                                                            {"xformers", "xformers"},
+                                                                            {"vllm", "vllm"},
+                                                                            {"bitsandbytes", "bitsandbytes"}};
   for (const auto& [distribution, folder] : known) {
     if (distribution == name) return folder;
   }
   return {};
 }
 
+/// "nvidia-cuda-runtime-cu12" → "cuda_runtime": where NVIDIA's wheels for CUDA 11 and 12 put their files, below nvidia/.
+std::string nvidia_folder(std::string_view name) {
+  std::string folder(name.substr(7));
+  if (const std::size_t tag = folder.rfind("-cu"); tag != std::string::npos) folder.resize(tag);
+  std::ranges::replace(folder, '-', '_');
+  return folder;
+}
+
 /// Does RECORD name files of which nothing is left? Asked only where the listing makes it likely.
 bool files_are_missing(System& system, const SiteFolder& site, const PythonPackage& package) {
-  const std::string_view folder = import_folder(package.name);
   const bool nvidia = package.name.starts_with("nvidia-");
-  if ((folder.empty() && !nvidia) || (!folder.empty() && site.has(folder))) return false;
+  const std::string folder = nvidia ? nvidia_folder(package.name) : std::string(import_folder(package.name));
+  const auto& present = nvidia ? site.nvidia : site.entries;
+  if ((folder.empty() && !nvidia) || has_entry(present, folder)) return false;
   const auto record = system.read_head(package.folder + "/RECORD", nvidia ? 8192 : System::default_limit);
   if (!record) return false;
   const auto folders = recorded_folders(*record);
-  if (!folder.empty()) return std::ranges::find(folders, folder) != folders.end();
+  if (!nvidia) return std::ranges::find(folders, folder) != folders.end();
   return !folders.empty() && std::ranges::none_of(folders, [&](const std::string& one) {
-    return one.find('/') == std::string::npos ? site.has(one) : site.has("nvidia") && system.exists(site.path + "/" + one);
+    return one.starts_with("nvidia/") ? has_entry(site.nvidia, one.substr(7)) : site.has(one);
   });
 }
 
@@ -106,11 +130,7 @@ PythonPackage read_package(System& system, SiteFolder& site, const DirectoryEntr
 
 }  // namespace
 
-bool SiteFolder::has(std::string_view name) const {
-  const auto it = std::lower_bound(entries.begin(), entries.end(), name,
-                                   [](const DirectoryEntry& entry, std::string_view wanted) { return entry.name < wanted; });
-  return it != entries.end() && it->name == name;
-}
+bool SiteFolder::has(std::string_view name) const { return has_entry(entries, name); }
 
 std::optional<SiteFolder> read_site_folder(System& system, const std::string& path, const std::string& manager) {
   auto entries = system.list(path, most_entries);
@@ -124,6 +144,7 @@ std::optional<SiteFolder> read_site_folder(System& system, const std::string& pa
   site.entries = std::move(*entries);
   if (site.entries.size() >= most_entries)
     site.problems.push_back(origin_of(path, "more than " + std::to_string(most_entries) + " entries: the rest was not read"));
+  if (site.has("nvidia")) site.nvidia = entries_of(system, path + "/nvidia", 4096);
   for (const DirectoryEntry& entry : site.entries) {
     const auto parsed = parse_distribution_folder(entry.name);
     if (!parsed || parsed->name.empty()) continue;

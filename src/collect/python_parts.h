@@ -15,6 +15,7 @@ namespace gpuvet {
 struct SiteFolder {
   std::string path;
   std::vector<DirectoryEntry> entries;  ///< sorted by name
+  std::vector<DirectoryEntry> nvidia;   ///< of its folder nvidia, which many wheels share
   std::int64_t package_count = 0;
   std::vector<PythonPackage> packages;  ///< those that matter
   std::vector<FrameworkBuild> frameworks;
@@ -58,8 +59,8 @@ struct PythonOnPath {
   std::string prefix;      ///< of its environment; empty: none
 };
 PythonOnPath find_python_on_path(System& system, const Machine& machine, const std::string& home, const std::string& name);
-/// Prefix of the environment that an interpreter's path belongs to, as Python's start-up decides it: pyvenv.cfg beside or above it,
-/// else the folder above bin of the file after links. Empty: there is no such file.
+/// Prefix of the environment that an interpreter's path belongs to, as Python's start-up decides it: pyvenv.cfg beside or above
+/// it, else the folder above bin of the file after links. Empty: there is no such file.
 std::string prefix_of_interpreter(System& system, const std::string& path);
 
 /// All places, the judged process' own first; each prefix once. Adds to machine.python.problems.
