@@ -1,5 +1,7 @@
 // cuDNN: what its releases need.
 
+#include <algorithm>
+
 #include "knowledge/framework_cells.h"
 #include "knowledge/frameworks.h"
 
@@ -48,6 +50,35 @@ bool covers(std::string_view cell, const std::vector<std::uint32_t>& version) {
   return compare_front(version, low, parts) >= 0 && !high.empty() && compare_front(version, high, parts) <= 0;
 }
 
+std::uint32_t major_of(const CudnnRelease& release) {
+  const auto majors = cuda_majors_in(release.cuda);
+  return majors.empty() ? 0 : majors.front();
+}
+
+/// A release between two rows for the same CUDA major that agree needs what both need; nothing when they differ.
+std::optional<CudnnRelease> between(const std::vector<CudnnRelease>& all, const std::vector<std::uint32_t>& version,
+                                    std::string_view asked, std::uint32_t cuda_major) {
+  const CudnnRelease *before = nullptr, *after = nullptr;
+  for (const CudnnRelease& release : all) {
+    if (major_of(release) != cuda_major || !release.min_capability) continue;
+    const auto low = numbers_of(release.cudnn.substr(0, release.cudnn.find('-')));
+    if (low.empty() || version.empty() || low[0] != version[0]) continue;
+    if (compare_front(version, low, 3) > 0) before = &release;
+    if (compare_front(version, low, 3) < 0 && !after) after = &release;
+  }
+  if (!before || !after || before->min_capability != after->min_capability) return std::nullopt;
+  CudnnRelease release = *before;
+  release.note = "inferred: lies between " + before->cudnn + " and " + after->cudnn + ", which agree";
+  if (before->min_driver_text != after->min_driver_text) {
+    release.min_driver_text.clear();
+    release.min_driver_linux.reset();
+    release.min_driver_windows_text.clear();
+  }
+  release.cudnn = std::string(asked);
+  release.cuda = std::to_string(cuda_major) + ".x";
+  return release;
+}
+
 }  // namespace
 
 std::vector<CudnnRelease> cudnn_releases(const Knowledge& knowledge) {
@@ -59,11 +90,17 @@ std::vector<CudnnRelease> cudnn_releases(const Knowledge& knowledge) {
 
 std::vector<CudnnRelease> cudnn_releases_of(const Knowledge& knowledge, const ReleaseVersion& cudnn, std::uint32_t cuda_major) {
   std::vector<CudnnRelease> releases;
-  for (CudnnRelease& release : cudnn_releases(knowledge)) {
-    if (!covers(release.cudnn, cudnn.release)) continue;
-    const std::string major = std::to_string(cuda_major);
-    const bool other_cuda = cuda_major != 0 && release.cuda.substr(0, release.cuda.find('.')) != major;
-    if (!other_cuda) releases.push_back(std::move(release));
+  const auto all = cudnn_releases(knowledge);
+  for (const CudnnRelease& release : all) {
+    const auto majors = cuda_majors_in(release.cuda);
+    const bool other_cuda =
+        cuda_major != 0 && !majors.empty() && std::find(majors.begin(), majors.end(), cuda_major) == majors.end();
+    if (covers(release.cudnn, cudnn.release) && !other_cuda) releases.push_back(release);
+  }
+  if (!releases.empty()) return releases;
+  for (const std::uint32_t major : {11u, 12u, 13u}) {
+    if (cuda_major != 0 && cuda_major != major) continue;
+    if (auto release = between(all, cudnn.release, cudnn.public_text(), major)) releases.push_back(std::move(*release));
   }
   return releases;
 }

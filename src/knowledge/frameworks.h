@@ -166,7 +166,8 @@ struct CudnnRelease {
   std::string note, source;
 };
 std::vector<CudnnRelease> cudnn_releases(const Knowledge& knowledge);
-/// Rows of this cuDNN release ("9.3", "9.3.0.75"); with `cuda_major` only those for that CUDA. Empty: not in the table.
+/// Rows of this cuDNN release ("9.3", "9.3.0.75"); with `cuda_major` only those for that CUDA. A release between two rows that
+/// agree takes their values, and its note says so; else empty: not in the table.
 std::vector<CudnnRelease> cudnn_releases_of(const Knowledge& knowledge, const ReleaseVersion& cudnn,
                                             std::uint32_t cuda_major = 0);
 

@@ -166,6 +166,7 @@ WheelChoice no_choice(const Knowledge& knowledge, const Builds& builds, const st
   };
   if (const TorchBuild* build = without(no_driver)) {
     none.obstacle = WheelObstacle::DriverTooOld;
+    none.cuda = build->cuda;
     if (const auto least = least_driver_of(knowledge, *build, needs)) none.needed_driver = least->text;
     return none;
   }

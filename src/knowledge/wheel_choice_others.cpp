@@ -57,6 +57,7 @@ WheelChoice best_option(std::vector<Option> options, const WheelNeeds& needs, st
   }
   if (!reference) return none;
   none.obstacle = reference->obstacle;
+  none.cuda = reference->choice.cuda;
   if (none.obstacle == WheelObstacle::DriverTooOld) none.needed_driver = reference->needed_driver;
   if (none.obstacle == WheelObstacle::PythonTooNew) none.needed_python = reference->python.newest();
   if (none.obstacle == WheelObstacle::PythonTooOld) none.needed_python = reference->python.oldest();

@@ -50,6 +50,23 @@ std::string shell_word(std::string_view value) {
   return out + "'";
 }
 
+/// A list of package requirements: each is a word of its own ('torch==2.6.*' must not be a pattern of the shell).
+std::string shell_words(std::string_view list) {
+  std::string out;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(' '), list.size());
+    if (end > 0) out += (out.empty() ? "" : " ") + shell_word(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return out;
+}
+
+std::string as_shell_text(std::string_view name, std::string_view value) {
+  return name.ends_with("packages") ? shell_words(value) : shell_word(value);
+}
+
+constexpr std::string_view installers[] = {"pip", "uv", "conda", "poetry", "pixi"};
+
 const FamilyCommands* commands_for(const ActionRecord& record, const Machine& machine) {
   std::vector<std::string> keys = distribution_keys(machine);
   keys.emplace_back("any");
@@ -91,6 +108,31 @@ void add_driver_command(std::string_view command, const Action& action, const Ma
   out.commands.insert(out.commands.end(), installation.finish.begin(), installation.finish.end());
 }
 
+std::vector<std::string> filled_commands(const FamilyCommands& family, const std::map<std::string, std::string>& words) {
+  std::vector<std::string> commands;
+  for (const std::string_view command : family.commands) {
+    std::string filled = fill_placeholders(command, words);
+    if (!has_placeholder(filled)) commands.push_back(std::move(filled));
+  }
+  return commands;
+}
+
+/// The ways of the record that can be filled; that of the parameter `installer` is the first.
+std::vector<RenderedWay> ways_of(const ActionRecord& record, const Action& action,
+                                 const std::map<std::string, std::string>& words) {
+  std::vector<RenderedWay> ways;
+  const std::string first = parameter(action, "installer");
+  for (const std::string_view installer : installers) {
+    for (const FamilyCommands& family : record.commands) {
+      if (family.family != installer) continue;
+      auto commands = filled_commands(family, words);
+      if (commands.empty()) continue;
+      ways.insert(installer == first ? ways.begin() : ways.end(), {std::string(installer), std::move(commands)});
+    }
+  }
+  return ways;
+}
+
 }  // namespace
 
 RenderedAction render_action(const Action& action, const Machine& machine, Language language) {
@@ -104,7 +146,7 @@ RenderedAction render_action(const Action& action, const Machine& machine, Langu
   std::map<std::string, std::string> texts, words;
   for (const auto& [name, value] : action.parameters) {
     texts.emplace(name, printable(value));
-    words.emplace(name, shell_word(value));
+    words.emplace(name, as_shell_text(name, value));
   }
   const bool chinese = language == Language::Chinese;
   out.text = fill_placeholders(chinese ? record->text_zh : record->text_en, texts);
@@ -122,6 +164,10 @@ RenderedAction render_action(const Action& action, const Machine& machine, Langu
       // A command with a hole in it is worse than none.
       if (!has_placeholder(filled)) out.commands.push_back(std::move(filled));
     }
+  }
+  if (auto ways = ways_of(*record, action, words); !ways.empty()) {
+    out.commands.insert(out.commands.end(), ways.front().commands.begin(), ways.front().commands.end());
+    out.alternatives.assign(ways.begin() + 1, ways.end());
   }
   if (is_root(machine)) {
     for (std::string& command : out.commands) command = without_sudo(std::move(command));

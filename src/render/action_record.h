@@ -7,7 +7,9 @@
 namespace gpuvet {
 
 struct FamilyCommands {
-  std::string_view family;                     ///< an os id ("ubuntu"), a family ("debian", "rhel", "suse", …) or "any"
+  /// An os id ("ubuntu"), a family ("debian", "rhel", "suse", …) or "any": one of them is chosen. Or an installer of Python
+  /// packages ("pip", "uv", "conda", "poetry", "pixi"): each is a way of its own, and all are shown.
+  std::string_view family;
   std::span<const std::string_view> commands;  ///< with {placeholders}, written with sudo
 };
 

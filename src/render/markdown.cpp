@@ -94,6 +94,15 @@ class MarkdownReport {
     out_ += '\n';
   }
 
+  void alternatives(const RenderedAction& action) {
+    for (const RenderedWay& way : action.alternatives) {
+      std::string commands;
+      for (const std::string& command : way.commands) commands += (commands.empty() ? "" : "\n") + command;
+      out_ += "   " + message(Message::OrWith, options_.language, {{"installer", way.installer}}) + "\n" +
+              code_block(commands, "sh", "   ");
+    }
+  }
+
   void evidence_and_repair(const Finding& finding) {
     if (!finding.evidence.empty()) {
       heading(Message::Evidence);
@@ -115,6 +124,7 @@ class MarkdownReport {
       std::string commands;
       for (const std::string& command : action.commands) commands += (commands.empty() ? "" : "\n") + command;
       if (!commands.empty()) out_ += code_block(commands, "sh", "   ");
+      alternatives(action);
       reboot = reboot || action.reboot;
     }
     out_ += reboot ? "\n" + std::string(say(Message::RebootNeeded)) + "\n\n" : "\n";

@@ -42,6 +42,7 @@ enum class Message : std::uint8_t {
   NoRepairKnown,
   PackagesUnknown,
   BackUpFirst,
+  OrWith,
   // verdicts
   VerdictHolds,
   VerdictHoldsWarning,

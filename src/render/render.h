@@ -33,11 +33,18 @@ std::string render_markdown(const Diagnosis& diagnosis, const Machine& machine, 
 /// The page of a rule (`gpuvet rule SLUG`); empty when there is no such rule.
 std::string render_rule_page(std::string_view slug, const RenderOptions& options);
 
+/// Another way to do the same step: with another installer of Python packages.
+struct RenderedWay {
+  std::string installer;  ///< "pip", "uv", "conda", …
+  std::vector<std::string> commands;
+};
+
 /// One repair step, ready to print: what it does, and the commands for this machine's distribution.
 struct RenderedAction {
-  std::string text;                   ///< "Install the headers of the running kernel"
-  std::vector<std::string> commands;  ///< {"sudo apt install linux-headers-6.8.0-49-generic"}; may be empty (a BIOS setting)
-  std::string risk;                   ///< "variable", "file", "symlink", "package", "kernel", "firmware", "hardware", "none"
+  std::string text;                       ///< "Install the headers of the running kernel"
+  std::vector<std::string> commands;      ///< {"sudo apt install linux-headers-6.8.0-49-generic"}; may be empty (a BIOS setting)
+  std::vector<RenderedWay> alternatives;  ///< instead of `commands`, not after them
+  std::string risk;                       ///< "variable", "file", "symlink", "package", "kernel", "firmware", "hardware", "none"
   bool reversible = true;
   bool reboot = false;
   std::string backup;  ///< how to save what the step cannot bring back; empty: nothing to save

@@ -160,6 +160,10 @@ class TextReport {
     if (!action.backup.empty()) add(std::string(say(Message::BackUpFirst)) + blank() + action.backup, "     ", "     ");
     // Commands are never wrapped: they are there to be copied.
     for (const std::string& command : action.commands) out_ += "       " + styled(command, Style::Command, options_.color) + "\n";
+    for (const RenderedWay& way : action.alternatives) {
+      add(message(Message::OrWith, options_.language, {{"installer", way.installer}}), "     ", "     ");
+      for (const std::string& command : way.commands) out_ += "       " + styled(command, Style::Command, options_.color) + "\n";
+    }
     if (!action.reversible && action.backup.empty() && action.risk != "none") add(say(Message::CannotBeUndone), "     ", "     ");
   }
 

@@ -35,8 +35,5 @@ Action activate_environment(const PythonEnvironment& environment);
 
 /// The tool that the environment was made with: "pip", "uv", "conda", "mamba", "poetry", "pixi", "pipx".
 std::string installer_of(const PythonEnvironment& environment);
-/// The installed distribution, or null.
-const PythonPackage* find_package(const PythonEnvironment& environment, std::string_view name);
-const FrameworkBuild* find_framework(const PythonEnvironment& environment, std::string_view name);
 
 }  // namespace gpuvet

@@ -45,6 +45,9 @@ constexpr std::string_view families[] = {"any",
                                          "kali",
                                          "raspbian"};
 
+// Ways to install Python packages: all that can be filled are shown, not one of them chosen by distribution.
+constexpr std::string_view installers[] = {"pip", "uv", "conda", "poetry", "pixi"};
+
 template <std::size_t N>
 bool contains(const std::string_view (&list)[N], std::string_view value) {
   return std::find(std::begin(list), std::end(list), value) != std::end(list);
@@ -53,7 +56,9 @@ bool contains(const std::string_view (&list)[N], std::string_view value) {
 void check_keys(const Document& document, Problems& problems) {
   for (const auto& [key, value] : document.values) {
     if (key.starts_with("commands.")) {
-      if (!contains(families, key.substr(9))) problems.add(document.path, value.line, "unknown family '" + key.substr(9) + "'");
+      const std::string_view name = std::string_view(key).substr(9);
+      if (!contains(families, name) && !contains(installers, name))
+        problems.add(document.path, value.line, "unknown family '" + key.substr(9) + "'");
       if (value.kind != Value::Kind::List || value.list.empty())
         problems.add(document.path, value.line, "'" + key + "' must be a list of commands");
     } else if (!contains(known_keys, key)) {

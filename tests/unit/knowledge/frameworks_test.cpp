@@ -226,6 +226,12 @@ TEST(Cudnn, RowsOfARelease) {
   EXPECT_EQ(cudnn_releases_of(knowledge(), release("9.17.0.29"), 13).size(), 1u);
   ASSERT_FALSE(cudnn_releases_of(knowledge(), release("9.5.1.17"), 12).empty());
   EXPECT_TRUE(cudnn_releases_of(knowledge(), release("19.0")).empty());
+  const auto between = cudnn_releases_of(knowledge(), release("9.3.0.75"), 12);
+  ASSERT_EQ(between.size(), 1u);
+  EXPECT_EQ(*between[0].min_capability, (ComputeCapability{5, 0}));
+  EXPECT_NE(between[0].note.find("inferred"), std::string::npos);
+  // Between 9.10 (5.0) and 9.11 (7.5) nothing is sure.
+  EXPECT_TRUE(cudnn_releases_of(knowledge(), release("9.10.9"), 12).empty());
 }
 
 TEST(Uv, LooksAtTheDriverAlone) {
