@@ -229,6 +229,7 @@ void Interpreter::declare(const Command& command, const Words& words, const std:
       const bool on = word[0] == '-';
       for (const char c : word.substr(1)) {
         if (c == 'x') exports = on;
+        if (c == 'x' && !on) removes = exports = true;
         if (c == 'n' && words[0] == "export") removes = true;
         if (c == 'U') unique = on;
         if (c == 'f' || c == 'F') functions = true;

@@ -170,7 +170,10 @@ Value Expander::operated(const Part& part, const Value& value) {
 
 void Expander::list(Work& work, const std::vector<std::string>& items, const Part& part, bool fields) {
   if (!fields || part.subscript == "*" || part.name == "*") {
-    work.fields.back().add(joined(items, " "), part.quoted ? 'q' : 'e');
+    const Value ifs = in_.get("IFS");
+    if (ifs.is_unknown()) return work.unknown("IFS", false);
+    const std::string separator = ifs.is_unset() ? " " : ifs.text.substr(0, 1);
+    work.fields.back().add(joined(items, separator), part.quoted ? 'q' : 'e');
     return;
   }
   work.several = true;
@@ -353,7 +356,41 @@ bool Expander::file_names(const Marked& field, const std::string& qualifier, std
   return true;
 }
 
+/// a{b,c}d written in one unquoted piece becomes several words, before anything else is expanded.
+std::vector<Word> Expander::without_braces(const Word& word, int depth) {
+  for (std::size_t i = 0; i < word.parts.size() && depth < 4; ++i) {
+    const Part& part = word.parts[i];
+    if (part.kind != Part::Kind::Literal || part.quoted) continue;
+    const std::size_t close = part.text.find('}'), open = close == std::string::npos ? close : part.text.rfind('{', close);
+    if (open == std::string::npos || part.text.find(',', open) > close) continue;
+    std::vector<Word> all;
+    for (std::size_t at = open + 1; at <= close;) {
+      const std::size_t end = std::min(part.text.find(',', at), close);
+      Word one = word;
+      one.parts[i].text = part.text.substr(0, open) + part.text.substr(at, end - at) + part.text.substr(close + 1);
+      if (one.parts[i].text.empty()) one.parts.erase(one.parts.begin() + static_cast<std::ptrdiff_t>(i));
+      for (Word& further : without_braces(one, depth + 1)) all.push_back(std::move(further));
+      if (all.size() > most_fields) break;
+      at = end + 1;
+    }
+    return all;
+  }
+  return {word};
+}
+
 Fields Expander::fields(const Word& word, bool declares) {
+  if (in_.setting_.dialect == Dialect::Dash || declares || in_.setting_.posix) return fields_of_one(word, declares);
+  const std::vector<Word> words = without_braces(word, 0);
+  Fields all;
+  for (const Word& one : words) {
+    Fields some = fields_of_one(one, declares);
+    if (!some.known) return some;
+    all.texts.insert(all.texts.end(), some.texts.begin(), some.texts.end());
+  }
+  return all;
+}
+
+Fields Expander::fields_of_one(const Word& word, bool declares) {
   Fields result;
   const auto unknown = [&](std::string why) {
     result.known = false;

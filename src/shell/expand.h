@@ -55,6 +55,8 @@ class Expander {
   Value value_of(const Part& part);
   std::string tilde(const std::string& text, std::size_t at, std::size_t end, bool& known);
   std::optional<std::vector<Marked>> split(const Marked& field);
+  std::vector<Word> without_braces(const Word& word, int depth);
+  Fields fields_of_one(const Word& word, bool declares);
   bool file_names(const Marked& field, const std::string& qualifier, std::vector<std::string>& out, std::string& why,
                   bool& matched);
 

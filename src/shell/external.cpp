@@ -168,6 +168,10 @@ std::string program_of(std::string_view raw) {
 
 }  // namespace
 
+bool prints_harmless_code(std::string_view program) { return has(harmless_evals, program); }
+bool prints_path_code(std::string_view program) { return has(path_evals, program); }
+bool is_plain_program(std::string_view name) { return has(plain_programs, name); }
+
 /// Programs whose output follows from what is known. True when `output_` and the status are set.
 bool Interpreter::known_output(const Words& words, const std::vector<bool>& known) {
   const std::string name = base_name(words[0]);

@@ -38,6 +38,7 @@ void Interpreter::join(std::optional<State>& into, const State& state, const std
 void Interpreter::park(Flow flow, State state, const std::string& why) {
   switch (flow) {
     case Flow::Return:
+      if (frame().why.empty()) frame().why = why;
       return join(frame().returned, state, why);
     case Flow::Break:
       if (!frame().loops.empty()) join(frame().loops.back().broken, state, why);
@@ -380,7 +381,7 @@ Flow Interpreter::run_case(const Command& command, std::size_t at, const Value& 
 Flow Interpreter::end_frame(Flow flow) {
   Frame frame = std::move(frames_.back());
   frames_.pop_back();
-  const std::string why = file_ + ": may return early";
+  const std::string why = frame.why;
   if (frame.returned) {
     if (flow == Flow::Normal || flow == Flow::Return) {
       state_ = merged(*frame.returned, state_, why);

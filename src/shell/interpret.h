@@ -48,6 +48,12 @@ class Interpreter {
   std::vector<std::string> files_read;
   Value value(std::string_view name) const { return get(name); }
   void set(const std::string& name, const std::string& text) { state_.variables[name].value = Value::known(text); }
+  void forget(const std::string& name) { state_.variables.erase(name); }
+  /// `test` with these arguments, for fish.
+  Status judge(const std::vector<std::string>& words, const std::vector<bool>& known) {
+    filled_.clear();
+    return test(words, known);
+  }
   /// Something before the next file makes everything unknown.
   void give_up(const std::string& why) { everything_not_seen(why); }
   const std::string& ended() const { return ended_; }
@@ -61,6 +67,7 @@ class Interpreter {
   struct Frame {
     std::optional<State> returned;  ///< merged states of ways that returned early
     std::vector<Loop> loops;
+    std::string why;                                       ///< of the first early return
     std::map<std::string, std::optional<Variable>> saved;  ///< what the locals of a function hid
     bool function = false;
   };

@@ -299,11 +299,12 @@ CommandPtr Parser::if_clause() {
   }
 }
 
-CommandPtr Parser::body_of_loop() {
+CommandPtr Parser::body_of_loop(bool short_form) {
   skip_blanks();
   if (peek() == ';') advance();
   skip_newlines();
   if (CommandPtr body = braced_body(); body || failed_) return body;
+  if (short_form && !at_keyword("do")) return and_or();
   if (!expect("do")) return nullptr;
   CommandPtr body = list_until({"done"});
   if (body) advance(4);
@@ -320,7 +321,9 @@ CommandPtr Parser::for_clause() {
   if (!is_name(name.raw)) return fail("a for loop over several variables");
   loop->name = name.raw;
   skip_newlines();
+  bool in_brackets = false;
   if (dialect_ == Dialect::Zsh && peek() == '(') {
+    in_brackets = true;
     if (!array_items(loop->words)) return nullptr;
   } else if (keyword("in")) {
     for (skip_blanks(); !at_end() && peek() != ';' && peek() != '\n'; skip_blanks()) {
@@ -332,7 +335,7 @@ CommandPtr Parser::for_clause() {
   } else {
     loop->over_arguments = true;
   }
-  CommandPtr body = body_of_loop();
+  CommandPtr body = body_of_loop(in_brackets);
   if (!body) return nullptr;
   loop->children.push_back(std::move(body));
   return with_redirects(loop);
@@ -647,7 +650,12 @@ std::shared_ptr<const Condition> Parser::condition_primary(int depth) {
       }
       advance();
     }
-    made->right.raw = text_.substr(start, pos_ - start);
+    const std::string regex(text_.substr(start, pos_ - start));
+    // Quoted pieces of it are plain text: try it as a word.
+    Parser inner(regex, dialect_, line_, depth_ + 1);
+    Word as_word;
+    if (inner.word(as_word) && inner.at_end()) made->right = std::move(as_word);
+    made->right.raw = regex;
     return made;
   }
   if (!word(made->right, Stop::Pattern)) return nullptr;

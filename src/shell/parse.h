@@ -35,7 +35,7 @@ class Parser {
   CommandPtr group(bool subshell);
   CommandPtr test_clause();
   CommandPtr arithmetic_clause();
-  CommandPtr body_of_loop();
+  CommandPtr body_of_loop(bool short_form = false);
   CommandPtr with_redirects(CommandPtr command);
   CommandPtr braced_body();
   bool here_document_start(std::vector<Redirect>& redirects, bool strip_tabs);

@@ -79,4 +79,12 @@ State merged(const State& a, const State& b, const std::string& why);
 bool is_reported(std::string_view name);
 extern const std::vector<std::string> reported_names;
 
+/// Set by the terminal, the display manager, ssh …, if at all: no start-up file tells its value.
+bool is_of_session(std::string_view name);
+/// Programs whose output for eval or source changes none of the reported variables, and those where it changes PATH alone.
+bool prints_harmless_code(std::string_view program);
+bool prints_path_code(std::string_view program);
+/// Programs that nobody replaces by a function with side effects.
+bool is_plain_program(std::string_view name);
+
 }  // namespace gpuvet::shell

@@ -210,10 +210,14 @@ Status Interpreter::condition(const Condition& condition) {
     return Status::of(matches(*pattern, left.text) == (condition.op != "!="));
   }
   if (condition.op == "=~") {
-    const std::string& regex = condition.right.raw;
-    const bool plain = !regex.empty() && std::all_of(regex.begin(), regex.end(), is_name_char);
-    if (!plain || left.is_unknown()) return Status::unknown();
-    return Status::of(left.text.find(regex) != std::string::npos);
+    std::string why;
+    const auto regex = Expander(*this).pattern(condition.right, why);
+    if (!regex || left.is_unknown() || regex->text.empty()) return Status::unknown();
+    for (std::size_t i = 0; i < regex->text.size(); ++i) {
+      const bool plain = !regex->special(i) || is_name_char(regex->text[i]) || regex->text[i] == '/' || regex->text[i] == ':';
+      if (!plain) return Status::unknown();
+    }
+    return Status::of(left.text.find(regex->text) != std::string::npos);
   }
   return binary(condition.op, left, Expander(*this).single(condition.right, false));
 }

@@ -73,6 +73,11 @@ std::vector<std::string> first_of_each(const std::vector<std::string>& items) {
 
 }  // namespace
 
+bool is_of_session(std::string_view name) {
+  return has(session_names, name) ||
+         std::any_of(session_prefixes.begin(), session_prefixes.end(), [&](const char* p) { return name.starts_with(p); });
+}
+
 std::string Interpreter::at_line(std::uint32_t line, std::string_view what) const {
   if (what.starts_with('/') && what.find(": ") != std::string_view::npos) return std::string(what);  // has its place already
   const Origin where = origin(line);
@@ -129,9 +134,7 @@ Value Interpreter::initial(std::string_view name) const {
     return Value::unknown("set by the shell", true);
   if (zsh && (has(zsh_names, name) || name == "SHLVL" || name == "PWD" || (has(own_names, name) && !name.starts_with("BASH"))))
     return Value::unknown("set by the shell", name != "PROMPT" && name != "PS1");
-  const bool session = has(session_names, name) || std::any_of(session_prefixes.begin(), session_prefixes.end(),
-                                                               [&](const char* p) { return name.starts_with(p); });
-  if (session) return Value::unknown("$" + std::string(name) + " depends on the session");
+  if (is_of_session(name)) return Value::unknown("$" + std::string(name) + " depends on the session");
   return {};
 }
 
