@@ -19,6 +19,7 @@ struct Topic {
   std::string_view name;
   std::vector<Answer> (*answer)(const Knowledge&, std::string_view, Language);
   std::string_view example, what_en, what_zh;
+  bool bare = false;  ///< an answer without a question: what there is to ask for
 };
 
 constexpr Topic topics[] = {
@@ -29,6 +30,12 @@ constexpr Topic topics[] = {
     {"xid", kb::xid, "xid 79", "an Xid of the kernel log", "内核日志中的 Xid"},
     {"error", kb::error, "error 804 | error cudaErrorNoDevice", "a CUDA error", "CUDA 错误"},
     {"soname", kb::soname, "soname libcudart.so.12", "which CUDA releases bring a library", "某个库属于哪些 CUDA 版本"},
+    {"torch", kb::torch, "torch 2.5.1 | torch 2.5.1+cu124", "a PyTorch release or build", "PyTorch 版本或构建", true},
+    {"tensorflow", kb::tensorflow, "tensorflow 2.15", "a TensorFlow release", "TensorFlow 版本", true},
+    {"jax", kb::jax, "jax 0.4.35", "a JAX release", "JAX 版本", true},
+    {"cudnn", kb::cudnn, "cudnn 9.10", "a cuDNN release", "cuDNN 版本", true},
+    {"framework", kb::framework, "cupy | onnxruntime-gpu 1.20.1 | xformers | vllm", "another framework, by its package's name",
+     "按软件包名称查其他框架"},
 };
 
 const Topic* find_topic(std::string_view name) {
@@ -45,6 +52,18 @@ std::string question(const std::vector<std::string>& args) {
   for (std::size_t i = 1; i < args.size(); ++i) text += (text.empty() ? "" : " ") + args[i];
   const std::size_t first = text.find_first_not_of(' '), last = text.find_last_not_of(' ');
   return first == std::string::npos ? "" : text.substr(first, last - first + 1);
+}
+
+/// "cupy 13.6" is a question about a framework whose name is no topic.
+const Topic* topic_of(const Knowledge& knowledge, const std::vector<std::string>& args) {
+  if (args.empty() || args[0].size() > 100) return nullptr;
+  if (const Topic* topic = find_topic(args[0])) return topic;
+  return kb::framework(knowledge, args[0], Language::English).empty() ? nullptr : find_topic("framework");
+}
+
+std::string asked_of(const Topic& topic, const std::vector<std::string>& args) {
+  const bool name_is_topic = kb::folded(args[0]) == topic.name;
+  return name_is_topic ? question(args) : args[0] + (args.size() > 1 ? " " + question(args) : "");
 }
 
 std::string to_json(const std::vector<std::string>& args, const std::vector<Answer>& answers) {
@@ -88,9 +107,9 @@ std::string to_text(const std::vector<Answer>& answers, Language language) {
 }  // namespace
 
 std::optional<std::string> kb_answer(const Knowledge& knowledge, std::vector<std::string> args, Language language, bool json) {
-  const Topic* topic = args.empty() ? nullptr : find_topic(args[0]);
-  const std::string asked = question(args);
-  if (!topic || asked.empty() || asked.size() > 200) return std::nullopt;
+  const Topic* topic = topic_of(knowledge, args);
+  const std::string asked = topic ? asked_of(*topic, args) : "";
+  if (!topic || (asked.empty() && !topic->bare) || asked.size() > 200) return std::nullopt;
   const std::vector<Answer> answers = topic->answer(knowledge, asked, json ? Language::English : language);
   if (answers.empty()) return std::nullopt;
   return json ? to_json(args, answers) : to_text(answers, language);
@@ -98,7 +117,7 @@ std::optional<std::string> kb_answer(const Knowledge& knowledge, std::vector<std
 
 std::string kb_unknown(const Knowledge& knowledge, const std::vector<std::string>& args, Language language) {
   const std::string asked = printable(question(args)).substr(0, 200);
-  const Topic* topic = args.empty() ? nullptr : find_topic(args[0]);
+  const Topic* topic = topic_of(knowledge, args);
   std::string text;
   if (topic && !asked.empty()) {
     text = say(language, "The tables know nothing about ", "知识表里没有：") + std::string(topic->name) + " " + asked +

@@ -103,6 +103,11 @@ std::vector<std::string> near_matches(const Knowledge& knowledge, std::string_vi
   if (topic == "cuda") return near_names(knowledge.table("cuda_releases"), "toolkit_version", question, most);
   if (topic == "sm") return near_names(knowledge.table("gpu_architectures"), "compute_capability", question, most);
   if (topic == "gpu") return near_gpus(knowledge, question, most);
+  if (topic == "torch") return near_names(knowledge.table("torch_releases"), "release", question, most);
+  if (topic == "tensorflow") return near_names(knowledge.table("tensorflow_releases"), "release", question, most);
+  if (topic == "jax") return near_names(knowledge.table("jax_releases"), "jax_version", question, most);
+  if (topic == "cudnn") return near_names(knowledge.table("cudnn"), "cudnn", question, most);
+  if (topic == "framework") return near_names(knowledge.table("other_frameworks"), "name", question, most);
   if (topic == "soname") return near_sonames(knowledge, question, most);
   return {};
 }

@@ -36,6 +36,13 @@ std::vector<Answer> compute_capability(const Knowledge& knowledge, std::string_v
 std::vector<Answer> cuda(const Knowledge& knowledge, std::string_view version, Language language);
 std::vector<Answer> xid(const Knowledge& knowledge, std::string_view code, Language language);
 std::vector<Answer> error(const Knowledge& knowledge, std::string_view code_or_name, Language language);
+/// These five answer an empty question too: with the releases that the tables know.
+std::vector<Answer> torch(const Knowledge& knowledge, std::string_view version, Language language);
+std::vector<Answer> tensorflow(const Knowledge& knowledge, std::string_view version, Language language);
+std::vector<Answer> jax(const Knowledge& knowledge, std::string_view version, Language language);
+std::vector<Answer> cudnn(const Knowledge& knowledge, std::string_view version, Language language);
+/// "cupy", "cupy 13.6", "onnxruntime-gpu 1.20.1": every other framework of the tables; empty: no such name, or no such release.
+std::vector<Answer> framework(const Knowledge& knowledge, std::string_view name_and_version, Language language);
 std::vector<Answer> soname(const Knowledge& knowledge, std::string_view name, Language language);
 
 /// What comes near to a question that has no answer; at most `most`.
