@@ -88,8 +88,10 @@ void add_requirements(const Knowledge& knowledge, const TorchBuild& build, const
   if (wants("torchaudio") && !companions->torchaudio.empty()) choice.packages.push_back("torchaudio==" + companions->torchaudio);
 }
 
-/// conda-forge, which names its GPU builds cuda…; CUDA 11 builds ended there with 2.5 (feedstock's build matrix).
+/// conda-forge, which names its GPU builds cuda…; CUDA 11 builds ended there with 2.5 (feedstock's build matrix). What it had
+/// before 2.0 was not checked.
 std::string conda_spec(const TorchBuild& build, const WheelNeeds& needs) {
+  if (build.release < *ReleaseVersion::parse("2.0")) return {};
   if (build.cuda->major < 11 || (build.cuda->major == 11 && *ReleaseVersion::parse("2.5.99") < build.release)) return {};
   std::string spec = "pytorch=" + build.release.minor_text() + ".*=cuda* cuda-version=" + std::to_string(build.cuda->major);
   for (const std::string& companion : needs.companions) {

@@ -88,7 +88,7 @@ Option tensorflow_option(const Knowledge& knowledge, const TensorFlowRelease& re
                                                : "tensorflow=" + release.release.minor_text() +
                                                      ".*=cuda* cuda-version=" + std::to_string(release.cuda->major);
   choice.by_minor_version = fit_of_driver(knowledge, needs, *release.cuda) == DriverFit::MinorVersion;
-  choice.inferred = release.targets.inferred || !release.exact;
+  choice.inferred = release.targets.inferred || !release.targets.known();
   choice.source = release.source;
   option.needed_driver =
       driver_text(is_windows(needs) || needs.windows_driver ? release.min_driver_windows : release.min_driver_linux);
@@ -117,8 +117,8 @@ Option jax_option(const Knowledge& knowledge, const JaxRelease& release, const J
   choice.packages = {"jax[" + cuda.extra + "]==" + choice.release};
   if (cuda.extra.ends_with("_pip") || cuda.extra == "cuda") choice.find_links = std::string(jax_pages);
   choice.conda_spec = cuda.major < 12 ? ""
-                                      : "jax=" + choice.release + " jaxlib=" + release.release.minor_text() +
-                                            ".*=*cuda* cuda-version=" + std::to_string(cuda.major);
+                                      : "jax=" + choice.release + " jaxlib=" + choice.release +
+                                            "=*cuda* cuda-version=" + std::to_string(cuda.major);
   choice.by_minor_version = fit_of_driver(knowledge, needs, *choice.cuda) == DriverFit::MinorVersion;
   choice.inferred = cuda.targets.inferred;
   choice.source = release.source;
@@ -240,7 +240,9 @@ WheelChoice choose_onnxruntime(const Knowledge& knowledge, const WheelNeeds& nee
     option.release = own ? *needs.release : *last;
     option.choice.framework = "onnxruntime-gpu";
     option.choice.release = own ? needs.release->public_text() : last->minor_text() + ".*";
-    option.choice.packages = {"onnxruntime-gpu==" + option.choice.release};
+    // From 1.21 on extras bring the libraries; those of 1.27 name placeholders (other_frameworks.tsv).
+    const bool extras = !(option.release < *ReleaseVersion::parse("1.21")) && majors.front() == 12;
+    option.choice.packages = {"onnxruntime-gpu" + std::string(extras ? "[cuda,cudnn]" : "") + "==" + option.choice.release};
     option.choice.cuda = cuda_in(row.cuda_needed);
     if (!option.choice.cuda) option.choice.cuda = CudaVersion{majors.front(), 0, 0};
     option.choice.variant = "cuda" + std::to_string(majors.front());

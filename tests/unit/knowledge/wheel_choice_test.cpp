@@ -196,10 +196,12 @@ TEST(WheelChoice, Cupy) {
 }
 
 TEST(WheelChoice, Onnxruntime) {
+  EXPECT_EQ(choose({.framework = "onnxruntime-gpu", .release = "1.22.0", .driver = "535.183.01"}).packages,
+            std::vector<std::string>{"onnxruntime-gpu[cuda,cudnn]==1.22.0"});
   EXPECT_EQ(choose({.framework = "onnxruntime", .release = "1.20.1", .driver = "535.183.01", .gpus = {rtx4090}}).packages,
             std::vector<std::string>{"onnxruntime-gpu==1.20.1"});
   EXPECT_EQ(choose({.framework = "onnxruntime-gpu", .driver = "535.183.01", .gpus = {rtx4090}}).packages,
-            std::vector<std::string>{"onnxruntime-gpu==1.26.*"});
+            std::vector<std::string>{"onnxruntime-gpu[cuda,cudnn]==1.26.*"});
   const WheelChoice old_driver =
       choose({.framework = "onnxruntime-gpu", .release = "1.27.0", .driver = "535.183.01", .gpus = {rtx4090}});
   EXPECT_EQ(old_driver.obstacle, WheelObstacle::DriverTooOld);
