@@ -16,11 +16,12 @@ constexpr std::size_t max_tokens = 512;
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Names, numbers and operators; empty when a character belongs to none.
+/// Names, numbers and operators; none at all of an expression longer than any real one.
 std::vector<std::string_view> tokens_of(std::string_view text) {
   static constexpr std::array two{"&&"sv, "||"sv, "=="sv, "!="sv, "<="sv, ">="sv};
   std::vector<std::string_view> tokens;
-  for (std::size_t i = 0; i < text.size() && tokens.size() < max_tokens;) {
+  for (std::size_t i = 0; i < text.size();) {
+    if (tokens.size() == max_tokens) return {};
     if (std::isspace(static_cast<unsigned char>(text[i])) != 0) {
       ++i;
       continue;

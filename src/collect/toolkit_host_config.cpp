@@ -70,40 +70,45 @@ struct Verdict {
 
 /// One #if … #endif that is open.
 struct Branch {
-  Truth taken = Truth::No;   ///< some earlier branch of it was
-  Truth active = Truth::No;  ///< this branch is
-  const Directive* condition = nullptr;
+  Truth outer = Truth::Yes;  ///< what is around it is read
+  const Directive* outer_why = nullptr;
+  Truth taken = Truth::No;    ///< some earlier branch of it was
+  Truth reached = Truth::No;  ///< lines of this branch are read
+  const Directive* why = nullptr;
 };
 
 Truth condition_of(const Directive& directive, const Macros& macros) {
+  constexpr std::size_t longest = 4096;
+  if (directive.name == "else") return Truth::Yes;
+  if (directive.expression.size() > longest) return Truth::Unknown;
   if (directive.name == "ifdef") return evaluate_condition("defined " + directive.expression, macros);
   if (directive.name == "ifndef") return evaluate_condition("!defined " + directive.expression, macros);
   return evaluate_condition(directive.expression, macros);
 }
 
-void next_branch(Branch& branch, Truth condition) {
-  branch.active = both(negate(branch.taken), condition);
+void next_branch(Branch& branch, const Directive& directive, const Macros& macros) {
+  const bool may_be_read = branch.outer != Truth::No && branch.taken != Truth::Yes;
+  const auto condition = may_be_read ? condition_of(directive, macros) : Truth::No;
+  const auto active = both(negate(branch.taken), condition);
   branch.taken = either(branch.taken, condition);
+  branch.reached = both(branch.outer, active);
+  branch.why = branch.outer < active ? branch.outer_why : &directive;
 }
 
 Verdict preprocess(const std::vector<Directive>& directives, const Macros& macros) {
   Verdict verdict;
-  std::vector<Branch> open;
+  std::vector<Branch> open{{.reached = Truth::Yes}};  // the file itself
   for (const auto& directive : directives) {
     if (directive.name == "endif") {
-      if (!open.empty()) open.pop_back();
+      if (open.size() > 1) open.pop_back();
     } else if (directive.name == "else" || directive.name == "elif") {
-      if (open.empty()) continue;
-      next_branch(open.back(), directive.name == "else" ? Truth::Yes : condition_of(directive, macros));
-      open.back().condition = &directive;
+      if (open.size() > 1) next_branch(open.back(), directive, macros);
     } else if (directive.name == "error") {
-      const auto least = std::ranges::min_element(open, {}, &Branch::active);
-      const auto truth = least == open.end() ? Truth::Yes : least->active;
-      if (truth == Truth::Yes && verdict.error == nullptr) verdict.error = &directive;
-      if (truth == Truth::Unknown && verdict.unknown == nullptr) verdict.unknown = least->condition;
+      if (open.back().reached == Truth::Yes && verdict.error == nullptr) verdict.error = &directive;
+      if (open.back().reached == Truth::Unknown && verdict.unknown == nullptr) verdict.unknown = open.back().why;
     } else {
-      Branch branch{Truth::No, Truth::No, &directive};
-      next_branch(branch, condition_of(directive, macros));
+      Branch branch{.outer = open.back().reached, .outer_why = open.back().why};
+      next_branch(branch, directive, macros);
       open.push_back(branch);
     }
   }
