@@ -39,7 +39,7 @@ std::vector<std::string> recorded_folders(std::string_view record) {
     if (first.ends_with(".dist-info") || first.ends_with(".data") || first == ".." || first == "__pycache__") return true;
     if (first == "nvidia" || first == "jax_plugins") {
       slash = path.find('/', slash + 1);
-      if (slash == std::string_view::npos) return true;
+      if (slash == std::string_view::npos || path.substr(first.size() + 1).starts_with("__pycache__/")) return true;
     }
     std::string folder(path.substr(0, slash));
     if (folders.empty() || folders.back() != folder) folders.push_back(std::move(folder));
@@ -93,10 +93,10 @@ bool files_are_missing(System& system, const SiteFolder& site, const PythonPacka
 
 void read_wheel_files(System& system, PythonPackage& package) {
   if (const auto wheel = system.read_head(package.folder + "/WHEEL", 8192)) package.tags = read_wheel_tags(*wheel);
+  // CUDA libraries come along with a framework: who installed that one and from where is enough. Every file counts here.
+  if (package.name.starts_with("nvidia-")) return;
   if (const auto installer = system.read_head(package.folder + "/INSTALLER", 128))
     package.installer = trim(std::string_view(*installer).substr(0, installer->find('\n')));
-  // CUDA libraries come from an index; only frameworks are worth asking where they came from.
-  if (package.name.starts_with("nvidia-")) return;
   if (const auto url = system.read_head(package.folder + "/direct_url.json", 8192))
     package.url = json_scalar(*url, "url").value_or("").substr(0, max_quote);
 }
