@@ -53,6 +53,8 @@ class Places {
       if (real.error().code == ErrorCode::Denied) found.problems.push_back(real.error().message);
       return;
     }
+    // The distribution's own parts are looked at as one.
+    if (*real == "/usr/lib/nvidia-cuda-toolkit" || *real == "/usr/lib/cuda") return;
     if (*real == "/usr" || *real == "/" || !seen_.insert(*real).second || !system_.is_directory(*real)) return;
     ToolkitCandidate candidate{path, std::string(origin), "", standard_layout(system_, path)};
     if (system_.is_directory(*real + "/conda-meta")) candidate.origin = "conda", candidate.environment = *real;
@@ -73,7 +75,11 @@ class Places {
       return;
     }
     for (const auto& entry : *entries) {
-      if (entry.type == FileType::Regular || !glob_match(text.substr(slash + 1, end - slash - 1), entry.name)) continue;
+      const auto component = text.substr(slash + 1, end - slash - 1);
+      if (entry.type == FileType::Regular || !glob_match(component, entry.name)) continue;
+      // A folder of releases holds other things too: HPC SDK has cuda/12.5 and beside it cuda/bin, a link into it.
+      const bool is_release = entry.name[0] >= '0' && entry.name[0] <= '9';
+      if (component == "*" && end == text.size() && !is_release) continue;
       const auto path = parent + "/" + entry.name;
       if (entry.type == FileType::Link && end == text.size()) {
         link(path);

@@ -303,6 +303,21 @@ TEST(Toolkits, ModuleFilesAndVariables) {
   EXPECT_EQ(found[1].path, "/shared/apps/cuda/12.6");
 }
 
+TEST(Toolkits, HpcSdk) {
+  Fixture f;
+  const std::string sdk = "/opt/nvidia/hpc_sdk/Linux_x86_64/24.7";
+  f.toolkit(sdk + "/cuda/12.5", "12.5", "12.5.40");
+  f.tree.add_link(sdk + "/cuda/bin", "12.5/bin");
+  f.tree.add_file(sdk + "/compilers/bin/nvcc", "#!/bin/sh\n", 0755);
+  f.tree.add_link("/opt/nvidia/hpc_sdk/Linux_x86_64/2024", "24.7");
+  f.machine.environment["PATH"] = sdk + "/compilers/bin:/usr/bin";
+  const auto& found = f.collect();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].origin, "hpc-sdk");
+  EXPECT_TRUE(found[0].version.is("12.5"));
+  EXPECT_TRUE(f.machine.toolkits.links.empty());
+}
+
 TEST(Toolkits, UnreadableFolder) {
   Fixture f;
   f.tree.add_directory("/usr/local");
