@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -196,7 +197,12 @@ HostCompilerRange read_host_config(std::string_view text, const std::string& pat
 Fact<bool> read_math_declarations(std::string_view text, const std::string& path) {
   std::optional<Origin> with;
   for (const auto name : {" sinpi(double"sv, " sinpif(float"sv, " cospi(double"sv, " cospif(float"sv}) {
-    for (std::size_t at = 0; (at = text.find(name, at)) != std::string_view::npos; at += name.size()) {
+    // memmem, not find: the header is long, and its lines are full of the blank that each name begins with.
+    const auto find = [&](std::size_t from) {
+      const auto* found = static_cast<const char*>(memmem(text.data() + from, text.size() - from, name.data(), name.size()));
+      return found == nullptr ? std::string_view::npos : static_cast<std::size_t>(found - text.data());
+    };
+    for (std::size_t at = find(0); at != std::string_view::npos; at = find(at + name.size())) {
       const auto start = text.rfind('\n', at) + 1;  // 0 in the first line
       const auto line = text.substr(start, text.find('\n', at) - start);
       if (!trim(line).starts_with("extern"sv)) continue;

@@ -1,6 +1,7 @@
 #include "elf/cuda_compiler.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <set>
 #include <utility>
@@ -17,6 +18,13 @@ constexpr std::size_t overlap = std::size_t{8} << 10;  // the table of architect
 constexpr std::uint64_t most_read = std::uint64_t{8} << 20;
 constexpr std::uint64_t small_file = std::uint64_t{64} << 10;
 
+/// std::string_view::find goes from one first byte to the next, and NUL is everywhere in a table of strings; memmem does not.
+std::size_t find_bytes(std::string_view bytes, std::string_view part, std::size_t from) {
+  if (from >= bytes.size()) return std::string_view::npos;
+  const auto* found = static_cast<const char*>(memmem(bytes.data() + from, bytes.size() - from, part.data(), part.size()));
+  return found == nullptr ? std::string_view::npos : static_cast<std::size_t>(found - bytes.data());
+}
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// The dotted number at the beginning of `text`: "13.0.88".
@@ -31,7 +39,7 @@ std::string_view leading_version(std::string_view text) {
 /// "release 13.0, V13.0.88": the banner of every tool of the toolkit.
 void find_release(std::string_view bytes, CompilerStrings& found) {
   constexpr auto banner = "Cuda compilation tools, release "sv;
-  const auto at = bytes.find(banner);
+  const auto at = find_bytes(bytes, banner, 0);
   if (at == std::string_view::npos || !found.release.empty()) return;
   auto rest = bytes.substr(at + banner.size(), 64);
   const auto release = leading_version(rest);
@@ -49,7 +57,7 @@ void find_release(std::string_view bytes, CompilerStrings& found) {
 std::set<int> numbers_after(std::string_view bytes, std::string_view prefix) {
   std::set<int> numbers;
   const auto pattern = '\0' + std::string(prefix);
-  for (std::size_t at = 0; (at = bytes.find(pattern, at)) != std::string_view::npos;) {
+  for (std::size_t at = 0; (at = find_bytes(bytes, pattern, at)) != std::string_view::npos;) {
     at += pattern.size();
     const auto rest = bytes.substr(at, 4);
     const auto end = rest.find('\0');
