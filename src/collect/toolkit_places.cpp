@@ -117,12 +117,18 @@ class Places {
   }
 
   /// A file nvcc that someone may call: its toolkit is two folders above it.
-  void nvcc(const std::string& path) {
+  void nvcc(const std::string& path, bool is_wrapped = false) {
     const auto status = system_.status(path, false);
     if (!status) return;
     if (status->type == FileType::Link) link(path);
     const auto real = system_.real_path(path);
     if (!real) return;
+    // A script is not a compiler: it calls one that lies elsewhere, by its whole path.
+    if (const auto head = system_.read_head(*real, 4096); head && head->starts_with("#!")) {
+      for (const auto word : words(*head))
+        if (!is_wrapped && word.starts_with('/') && word.ends_with("/nvcc")) nvcc(std::string(word), true);
+      return;
+    }
     const auto bin = real->rfind('/');
     const auto root = bin == 0 ? 0 : real->rfind('/', bin - 1);
     if (root != std::string::npos && root > 0) folder(real->substr(0, root));

@@ -303,6 +303,16 @@ TEST(Toolkits, ModuleFilesAndVariables) {
   EXPECT_EQ(found[1].path, "/shared/apps/cuda/12.6");
 }
 
+TEST(Toolkits, WrapperLeadsToTheToolkit) {
+  Fixture f;
+  f.toolkit("/data/cuda-12.6");
+  f.tree.add_file("/usr/local/bin/nvcc", "#!/bin/sh\nexec /data/cuda-12.6/bin/nvcc \"$@\"\n", 0755);
+  f.tree.add_link("/usr/local/include/cuda_runtime.h", "/data/cuda-12.6/include/cuda_runtime.h");
+  const auto& found = f.collect();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].path, "/data/cuda-12.6");
+}
+
 TEST(Toolkits, HpcSdk) {
   Fixture f;
   const std::string sdk = "/opt/nvidia/hpc_sdk/Linux_x86_64/24.7";
