@@ -212,6 +212,7 @@ void FishInterpreter::everything_not_seen(const std::string& why) {
 template <class A, class B>
 Flow FishInterpreter::both_ways(A&& first, B&& second, std::uint32_t line) {
   const std::string why = at_line(line, "depends on a condition that cannot be judged");
+  if (!spend(20)) return Flow::Stop;
   FishState before = state_;
   const Flow one = first();
   FishState after_one = std::move(state_);
@@ -449,6 +450,11 @@ Flow FishInterpreter::source_file(const std::string& path) {
   if (content.state == ShellFiles::Read::Unreadable) {
     everything_not_seen(path + ": may not be read");
     return Flow::Normal;
+  }
+  bytes_ += content.text.size();
+  if (!spend(200) || bytes_ > (std::size_t{8} << 20)) {
+    everything_not_seen(path + ": too much to follow");
+    return Flow::Stop;
   }
   texts_[path] = content.text;
   files_read.push_back(path);

@@ -111,7 +111,10 @@ class FishInterpreter {
   void everything_not_seen(const std::string& why);
   std::string at_line(std::uint32_t line, std::string_view what) const;
   Origin origin(std::uint32_t line) const;
-  bool spend() { return ++steps_ < 50000 && depth_ < 50; }
+  bool spend(std::size_t steps = 1) {
+    steps_ += steps;
+    return steps_ < 30000 && depth_ < 50;
+  }
 
   const ShellFiles& files_;
   Identity identity_;
@@ -123,7 +126,7 @@ class FishInterpreter {
   std::optional<Origin> site_;
   Items* output_ = nullptr;
   int depth_ = 0;
-  std::size_t steps_ = 0;
+  std::size_t steps_ = 0, bytes_ = 0;
 };
 
 }  // namespace gpuvet::shell::fish

@@ -10,7 +10,7 @@
 namespace gpuvet::shell {
 namespace {
 
-constexpr std::size_t most_steps = 100000, most_rounds = 2000;
+constexpr std::size_t most_steps = 100000, most_rounds = 2000, most_bytes = std::size_t{8} << 20;
 constexpr int deepest = 60;
 
 }  // namespace
@@ -24,8 +24,9 @@ Interpreter::Interpreter(const ShellFiles& files, const Setting& setting, Variab
   frames_.emplace_back();
 }
 
-bool Interpreter::spend() {
-  if (++steps_ <= most_steps && depth_ <= deepest) return true;
+bool Interpreter::spend(std::size_t steps) {
+  steps_ += steps;
+  if (steps_ <= most_steps && depth_ <= deepest) return true;
   if (state_.everything.empty()) everything_not_seen(file_ + ": too much to follow");
   return false;
 }
@@ -56,6 +57,7 @@ void Interpreter::park(Flow flow, State state, const std::string& why) {
 
 template <class A, class B>
 Flow Interpreter::both_ways(A&& first, B&& second, const std::string& why) {
+  if (!spend(20)) return Flow::Stop;
   State before = state_;
   const Flow one = first();
   State after_one = std::move(state_);
@@ -422,6 +424,12 @@ Flow Interpreter::source_text(const std::string& path, const std::string& text) 
   if (depth_ > deepest / 2 || frames_.size() > 30) {
     everything_not_seen(path + ": files that source each other");
     return Flow::Normal;
+  }
+  bytes_ += text.size();
+  if (!spend(200)) return Flow::Stop;
+  if (bytes_ > most_bytes) {
+    everything_not_seen(path + ": too much to follow");
+    return Flow::Stop;
   }
   texts_[path] = text;
   files_read.push_back(path);

@@ -153,7 +153,7 @@ class Interpreter {
   Status arithmetic(const std::string& text);
   std::optional<std::string> absolute(const std::string& path) const;
 
-  bool spend();
+  bool spend(std::size_t steps = 1);
   Frame& frame() { return frames_.back(); }
 
   const ShellFiles& files_;
@@ -167,7 +167,7 @@ class Interpreter {
   std::vector<int> filled_;  ///< of the words of the command that runs: 1, 2 (quoted): unknown, but surely not empty
   Value* output_ = nullptr;  ///< of the command substitution that runs now
   int depth_ = 0;
-  std::size_t steps_ = 0;
+  std::size_t steps_ = 0, bytes_ = 0;
   bool over_ = false;
   std::string ended_;  ///< why no shell comes out of this start-up
 };
