@@ -172,36 +172,34 @@ void add_tools_of_home(System& system, Places& places, const Machine& machine, c
 
 constexpr std::array environment_names{".venv", "venv", "env", ".env"};
 
-void add_of_project(System& system, Places& places, const std::string& project, const std::vector<DirectoryEntry>& entries) {
-  for (const DirectoryEntry& entry : entries) {
-    if (entry.type != FileType::Directory && entry.type != FileType::Link) continue;
-    if (std::ranges::find(environment_names, entry.name) != environment_names.end())
-      places.add_if_environment(project + "/" + entry.name, "usual folder");
-    if (entry.name == ".pixi" && system.is_directory(project + "/.pixi/envs"))
-      places.add_children(project + "/.pixi/envs", "pixi");
+/// The names that environments of a project have; asked one by one, for a folder of data can have a million entries.
+void add_of_project(System& system, Places& places, const std::string& project) {
+  for (const char* name : environment_names) {
+    const std::string prefix = project + "/" + name;
+    if (system.exists(prefix + "/pyvenv.cfg") || system.exists(prefix + "/conda-meta")) places.add(prefix, "usual folder");
   }
+  if (system.is_directory(project + "/.pixi/envs")) places.add_children(project + "/.pixi/envs", "pixi");
 }
 
 /// A folder and the projects below it, `levels` deep. Folders that a desktop fills with other things are left out.
 void add_projects(System& system, Places& places, const std::string& folder, int levels, int& budget) {
   static constexpr std::array passed_over{
-      "Desktop", "Downloads", "Music", "Pictures",      "Videos", "Public", "Templates", "snap",  "node_modules", "lost+found",
-      "proc",    "sys",       "dev",   "site-packages", "bin",    "lib",    "lib64",     "share", "include"};
+      "Desktop", "Downloads", "Music", "Pictures", "Videos",        "Public", "Templates", "snap",  "node_modules", "lost+found",
+      "proc",    "sys",       "dev",   "bin",      "site-packages", "lib",    "lib64",     "share", "include"};
   if (--budget < 0) return;
-  const auto entries = entries_of(system, folder, 1024);
-  add_of_project(system, places, folder, entries);
+  add_of_project(system, places, folder);
   if (levels == 0) return;
-  for (const DirectoryEntry& entry : entries) {
+  for (const DirectoryEntry& entry : entries_of(system, folder, 4096)) {
     if (entry.type != FileType::Directory || entry.name.starts_with('.')) continue;
-    if (std::ranges::find(passed_over, entry.name) != passed_over.end() ||
-        std::ranges::find(environment_names, entry.name) != environment_names.end())
-      continue;
+    if (std::ranges::find(passed_over, entry.name) != passed_over.end()) continue;
+    if (std::ranges::find(environment_names, entry.name) != environment_names.end()) continue;
     const std::string child = folder + "/" + entry.name;
     // A folder that is itself an environment ("~/torch-env") needs its pyvenv.cfg to say so.
-    if (system.exists(child + "/pyvenv.cfg"))
+    if (system.exists(child + "/pyvenv.cfg")) {
       places.add(child, "usual folder");
-    else
+    } else {
       add_projects(system, places, child, levels - 1, budget);
+    }
   }
 }
 

@@ -52,6 +52,7 @@ class Collector {
   void add_site(Described& d, const std::string& path, const std::string& manager);
   void add_sites(Described& d);
   void add_user_site(Described& d);
+  void add_python_path(Described& d);
   void add_kernels(std::vector<Described>& found);
   void name_all(std::vector<Described>& found);
   void mark_active(std::vector<Described>& found);
@@ -211,6 +212,28 @@ void Collector::add_user_site(Described& d) {
   add_site(d, home_ + "/.local/lib/python" + d.minor + (d.free_threaded ? "t" : "") + "/site-packages", "pip");
 }
 
+/// Folders of PYTHONPATH with packages come before all others for what the judged process starts.
+void Collector::add_python_path(Described& d) {
+  const auto value = machine_.environment.find("PYTHONPATH");
+  if (value == machine_.environment.end()) return;
+  Described front;
+  for (const std::string_view folder : split(value->second, ':')) {
+    if (folder.starts_with('/') && front.environment.site_packages.size() < 32) add_site(front, std::string(folder), "pip");
+  }
+  PythonEnvironment& own = d.environment;
+  for (std::size_t i = 0; i < front.environment.site_packages.size(); ++i) {
+    const std::string& path = front.environment.site_packages[i];
+    const SiteFolder* folder = site(path, "pip");
+    if (std::ranges::find(own.site_packages, path) != own.site_packages.end() || !folder ||
+        (folder->packages.empty() && folder->frameworks.empty()))
+      continue;
+    own.site_packages.insert(own.site_packages.begin(), path);
+    own.package_count += folder->package_count;
+    own.packages.insert(own.packages.begin(), folder->packages.begin(), folder->packages.end());
+    own.frameworks.insert(own.frameworks.begin(), folder->frameworks.begin(), folder->frameworks.end());
+  }
+}
+
 void Collector::add_sites(Described& d) {
   PythonEnvironment& e = d.environment;
   if (d.minor.empty()) return;
@@ -278,10 +301,14 @@ std::optional<Collector::Described> Collector::describe(const EnvironmentPlace& 
 void Collector::describe_system(const EnvironmentPlace& place, std::vector<Described>& found) {
   std::vector<std::string> minors;
   const auto real = system_.real_path(place.prefix + "/bin/python3");
-  const std::string first = real ? last_part(*real) : "";
-  if (first.starts_with("python3.")) minors.push_back(first.substr(6));
+  // "python3.12", or RHEL 8's "platform-python3.6". A link to an interpreter elsewhere is that one's environment.
+  const std::size_t at = real && real->starts_with(place.prefix + "/") ? real->rfind("python3.") : std::string::npos;
+  if (at != std::string::npos) minors.push_back(real->substr(at + 6));
   for (const DirectoryEntry& entry : entries_of(system_, place.prefix + "/bin", 16384)) {
     if (!entry.name.starts_with("python3.") || entry.name.find_first_not_of("0123456789.t", 6) != std::string::npos) continue;
+    if (entry.type == FileType::Link &&
+        !system_.real_path(place.prefix + "/bin/" + entry.name).value_or("").starts_with(place.prefix + "/"))
+      continue;
     if (std::ranges::find(minors, entry.name.substr(6)) == minors.end()) minors.push_back(entry.name.substr(6));
   }
   for (const std::string& minor : minors) {
@@ -377,9 +404,11 @@ void Collector::mark_active(std::vector<Described>& found) {
 void Collector::run() {
   std::vector<Described> found;
   std::set<std::string> real_prefixes;
-  for (const EnvironmentPlace& place : find_environment_places(system_, options_, home_, machine_)) {
+  for (EnvironmentPlace& place : find_environment_places(system_, options_, home_, machine_)) {
     const std::string real = system_.real_path(place.prefix).value_or(place.prefix);
     if (!real_prefixes.insert(real).second) continue;
+    // uv and pyenv name interpreters by links too ("cpython-3.12"); the folder's own name has the full version.
+    if (place.kind == "uv" || place.kind == "pyenv") place.prefix = real;
     const bool system = place.kind == "system" || place.prefix == "/usr" || place.prefix == "/usr/local";
     if (system) {
       describe_system(place, found);
@@ -391,6 +420,12 @@ void Collector::run() {
   for (Described& d : found) {
     if (!d.environment.system_site_packages) continue;
     add_user_site(d);
+    const std::string& prefix = d.environment.base;
+    const bool known =
+        prefix.empty() || std::ranges::any_of(found, [&](const Described& one) { return one.environment.prefix == prefix; });
+    if (auto base = known ? std::nullopt : describe({prefix, "usual folder", ""})) {
+      for (const std::string& path : base->environment.site_packages) add_site(d, path, "pip");
+    }
     for (const Described& base : found) {
       if (base.environment.prefix != d.environment.base || base.minor != d.minor) continue;
       for (const std::string& path : base.environment.site_packages) add_site(d, path, "pip");
@@ -399,6 +434,7 @@ void Collector::run() {
   }
   add_kernels(found);
   mark_active(found);
+  if (!found.empty() && found.front().environment.active) add_python_path(found.front());
   name_all(found);
   std::vector<PythonEnvironment> environments;
   for (Described& d : found) environments.push_back(std::move(d.environment));

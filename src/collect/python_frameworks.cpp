@@ -272,7 +272,8 @@ void read_cupy(const Package& package, FrameworkBuild& build) {
   const auto text = package.system.read_head(file, longest_version_file);
   if (text) {
     const std::string cuda = json_scalar(*text, "cuda").value_or("");
-    if (is_release(cuda)) set_cuda(build, cuda, origin_of(file, "\"cuda\": \"" + cuda + "\""));
+    // "12.x": any release of the major one.
+    if (is_release(cuda)) set_cuda(build, cuda.substr(0, cuda.find(".x")), origin_of(file, "\"cuda\": \"" + cuda + "\""));
     if (const auto cudnn = json_scalar(*text, "cudnn/version"); cudnn && is_release(*cudnn))
       build.cudnn = Fact<std::string>::known(*cudnn, origin_of(file));
   }
@@ -422,20 +423,23 @@ constexpr std::array readers{Reader{"apex", "apex", "apex", read_extension},
                              Reader{"vllm", "vllm", "vllm", read_vllm},
                              Reader{"xformers", "xformers", "xformers", read_xformers}};
 
-/// The distribution of an import package. Of several (onnxruntime beside onnxruntime-gpu) the one of the plain name is passed
-/// over: the files of the special one were written over it, or the other way; only files can tell, names cannot.
+/// What stands behind a framework's name when the distribution is a variant of it: "cpu", "gpu", "cuda12x", "python-headless"; an
+/// "io", a "hub" or a "scatter" is another package.
+bool is_variant(std::string_view rest) {
+  static constexpr std::array variants{"cpu",     "gpu",      "cu1",      "cuda1",  "rocm",    "intel",    "macos", "aarch64",
+                                       "nightly", "training", "openvino", "python", "contrib", "directml", "mkl",   "qnn"};
+  return rest.empty() || std::ranges::any_of(variants, [&](std::string_view variant) { return rest.starts_with(variant); });
+}
+
+/// The distribution of an import package. Of several (onnxruntime beside onnxruntime-gpu) the plain one: which one's files are
+/// there only the files can tell.
 const PythonPackage* distribution_of(const SiteFolder& site, const Reader& reader) {
   const PythonPackage* found = nullptr;
   for (const PythonPackage& package : site.packages) {
-    const bool exact = package.name == reader.name;
-    const bool family = package.name.starts_with(reader.distributions) &&
-                        (package.name.size() == reader.distributions.size() || package.name[reader.distributions.size()] == '-');
-    // "torch-scatter" is no torch, "tensorflow-io" no tensorflow.
-    if (!exact && (!family || reader.name == "torch" || package.name.find("-io") != std::string::npos ||
-                   package.name.find("estimator") != std::string::npos || package.name.find("hub") != std::string::npos ||
-                   package.name.find("metadata") != std::string::npos || package.name.find("probability") != std::string::npos))
-      continue;
-    if (!found || exact) found = &package;
+    if (package.name == reader.name) return &package;
+    if (found || reader.name == "torch" || !package.name.starts_with(reader.distributions)) continue;
+    const std::string_view rest = std::string_view(package.name).substr(reader.distributions.size());
+    if (rest.empty() || (rest.front() == '-' && is_variant(rest.substr(1)))) found = &package;
   }
   return found;
 }

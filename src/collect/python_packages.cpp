@@ -123,6 +123,9 @@ PythonPackage read_package(System& system, SiteFolder& site, const DirectoryEntr
   if (package.version.empty() && package.state.empty()) package.state = "no-version";
   if (!parsed.egg) {
     read_wheel_files(system, package);
+    // pip of root on some distributions installs among the distribution's own.
+    if (manager == "distribution" && (package.installer == "pip" || package.installer == "uv" || package.installer == "poetry"))
+      package.manager = "pip";
     if (package.state.empty() && files_are_missing(system, site, package)) package.state = "files-missing";
   }
   return package;
