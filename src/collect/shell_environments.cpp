@@ -43,6 +43,16 @@ void leave_open(const ShellFiles& files, const std::string& path, Variables& env
   });
 }
 
+/// PATH that sshd of RHEL 8 and 9 was built with (--with-default-path and --with-superuser-path of their openssh.spec). RHEL 7
+/// and Fedora since the merge of bin and sbin have shorter ones, so other releases are left open.
+std::string sshd_path(const OperatingSystem& os, bool root) {
+  const std::string version = os.version_id.value_or("");
+  const bool fits = is_of_family(os, "rhel") && !os.id.is("fedora") &&
+                    (version == "8" || version == "9" || version.starts_with("8.") || version.starts_with("9."));
+  if (!fits) return {};
+  return root ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin" : "/usr/local/bin:/usr/bin:/usr/local/sbin:/usr/sbin";
+}
+
 /// PATH that systemd's managers give to services: a choice made when systemd was built (systemd.exec(5), $PATH).
 Variable systemd_path(const ShellFiles& files, const Machine& machine, const std::string& generators) {
   const std::string standard = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin";
@@ -133,10 +143,8 @@ Variables login_environment(const ShellFiles& files, const Machine& machine, con
   const auto path = shell::login_defs_path(files.read(defs).text, defs, identity.uid == 0);
   if (path) {
     environment["PATH"] = path_of(path->text, origin_of(defs, "PATH=" + path->text, path->line));
-  } else if (is_of_family(machine.os, "rhel")) {
-    // openssh's packages there: --with-default-path, the same for root.
-    const std::string value = "/usr/local/bin:/usr/bin:/usr/local/sbin:/usr/sbin";
-    environment["PATH"] = path_of(value, origin_of("sshd's built-in PATH", value));
+  } else if (const std::string sshd = sshd_path(machine.os, identity.uid == 0); !sshd.empty()) {
+    environment["PATH"] = path_of(sshd, origin_of("sshd's built-in PATH", sshd));
   } else {
     environment["PATH"] = unknown_path("the PATH that login and sshd start with");
   }
