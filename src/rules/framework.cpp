@@ -8,7 +8,19 @@ namespace gpuvet {
 
 std::span<const Rule> framework_rules() {
   using namespace framework;
-  static constexpr std::array<Rule, 0> rules = {};
+  static constexpr std::array rules = {
+      Rule{"jetson-desktop-wheel", jetson_desktop_wheel},
+      Rule{"cpu-only-framework-aarch64", cpu_only_aarch64},
+      Rule{"python-too-new-for-gpu-wheel", python_too_new},
+      Rule{"framework-in-other-environment", framework_in_other_environment},
+      Rule{"framework-not-installed", framework_not_installed},
+      Rule{"cpu-only-framework", cpu_only},
+      Rule{"gpu-arch-dropped-by-framework", arch_dropped},
+      Rule{"no-kernel-image-arch-missing", arch_missing},
+      Rule{"torchvision-cuda-mismatch", torchvision_mismatch},
+      Rule{"extension-arch-missing", extension_arch_missing},
+      Rule{"extension-abi-mismatch-with-torch", extension_abi_mismatch},
+  };
   return rules;
 }
 

@@ -6,7 +6,6 @@
 #include "rules/evidence.h"
 #include "rules/framework.h"
 #include "rules/framework_arch.h"
-#include "rules/framework_repair.h"
 #include "rules/software.h"
 
 namespace gpuvet {
@@ -60,7 +59,7 @@ std::optional<Finding> judge_code(const RuleContext& context, Wanted wanted) {
       if (install.package != nullptr) finding.evidence.push_back(quote(*install.package));
       finding.evidence.push_back({"release tables", 0, label_of(install) + " (" + flavour_text(install) + ") carries code for " +
                                                            install.targets.text()});
-      finding.repair = reinstall_framework(context, *judged.environment, install.framework);
+      finding.repair = steps_to_gpu_build(context, *judged.environment, install.framework);
       return finding;
     }
   }

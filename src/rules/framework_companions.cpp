@@ -7,7 +7,6 @@
 #include "rules/framework.h"
 #include "rules/framework_extensions.h"
 #include "rules/framework_facts.h"
-#include "rules/framework_repair.h"
 #include "rules/software.h"
 
 namespace gpuvet::framework {
@@ -93,7 +92,7 @@ std::optional<Finding> torchvision_mismatch(const RuleContext& context) {
                             {"environment", label_of(environment)}};
       finding.evidence = {torch->origin};
       finding.evidence.insert(finding.evidence.end(), other->evidence.begin(), other->evidence.end());
-      finding.repair = reinstall_torch(context, environment);
+      finding.repair = steps_to_gpu_build(context, environment, "torch");
       return finding;
     }
   }

@@ -44,14 +44,13 @@ Origin quote_environment(const PythonEnvironment& environment) {
   return {environment.prefix, 0, environment.kind + " environment, Python " + environment.python.value_or("?")};
 }
 
+std::string name_asked(const RuleContext& context) { return context.purpose.name + context.purpose.specifier; }
+
 std::vector<Action> installation(const RuleContext& context, const PythonEnvironment& environment) {
   auto actions = reinstall_framework(context, environment, context.purpose.name);
-  if (actions.empty() && context.purpose.specifier.empty())
-    actions.push_back(install_packages(environment, {context.purpose.name}));
+  if (actions.empty()) actions.push_back(install_packages(environment, {name_asked(context)}));
   return actions;
 }
-
-std::string name_asked(const RuleContext& context) { return context.purpose.name + context.purpose.specifier; }
 
 /// NAME@ENV names an environment that is not there.
 std::optional<Finding> environment_not_found(const RuleContext& context) {
@@ -64,6 +63,7 @@ std::optional<Finding> environment_not_found(const RuleContext& context) {
   finding.parameters["others"] = names.empty() ? "-" : join(names, ", ");
   for (const std::string& name : names) finding.evidence.push_back({name, 0, "Python environment"});
   if (finding.evidence.empty()) finding.evidence.push_back({"Python environments", 0, "none found"});
+  finding.repair.push_back(make_action("name-python-environment", {{"framework", name_asked(context)}}));
   return finding;
 }
 
@@ -98,6 +98,7 @@ std::optional<Finding> framework_not_installed(const RuleContext& context) {
     finding.variant = "no-python";
     finding.parameters = {{"framework", name_asked(context)}};
     finding.evidence.push_back(quote(context.machine.python.python3, "PATH", "no python3"));
+    finding.repair.push_back(make_action("install-python"));
     return finding;
   }
   const PythonEnvironment& environment = *context.environments.front().environment;
@@ -135,7 +136,7 @@ std::optional<Finding> python_too_new_to_install(const RuleContext& context) {
                         {"newest", choice.needed_python->text()}};
   finding.evidence = {quote_environment(environment),
                       {"release tables", 0, "wheels of " + name + " for Python up to " + choice.needed_python->text()}};
-  finding.repair = reinstall_framework(context, environment, name);
+  finding.repair = steps_to_gpu_build(context, environment, name);
   return finding;
 }
 

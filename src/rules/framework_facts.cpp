@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "rules/evidence.h"
+#include "rules/framework_repair.h"
 #include "rules/hardware.h"
 #include "rules/software.h"
 
@@ -105,6 +106,13 @@ std::string label_of(const FrameworkInstall& install) {
 }
 
 std::string label_of(const PythonEnvironment& environment) { return environment.prefix; }
+
+std::vector<Action> steps_to_gpu_build(const RuleContext& context, const PythonEnvironment& environment,
+                                       const std::string& framework) {
+  auto steps = reinstall_framework(context, environment, framework);
+  if (steps.empty()) steps.push_back(make_action("find-gpu-build", {{"framework", framework}}));
+  return steps;
+}
 
 Severity by_purpose(const RuleContext& context) { return context.purpose.asked() ? Severity::Error : Severity::Warning; }
 

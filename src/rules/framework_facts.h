@@ -39,6 +39,10 @@ std::string label_of(const FrameworkInstall& install);
 /// The judged environment of a finding as people call it: its name, else its prefix.
 std::string label_of(const PythonEnvironment& environment);
 
+/// The steps of reinstall_framework; where the tables know none, the advice to look for a build.
+std::vector<Action> steps_to_gpu_build(const RuleContext& context, const PythonEnvironment& environment,
+                                       const std::string& framework);
+
 /// An error where it was asked for; else a warning.
 Severity by_purpose(const RuleContext& context);
 

@@ -5,7 +5,6 @@
 #include "rules/evidence.h"
 #include "rules/framework.h"
 #include "rules/framework_facts.h"
-#include "rules/framework_repair.h"
 #include "rules/software.h"
 
 namespace gpuvet::framework {
@@ -62,7 +61,7 @@ Finding finding_of(const RuleContext& context, const CpuBuild& build) {
     finding.evidence.push_back(quote(*gpu.device, "device", gpu.identity.label()));
     break;
   }
-  finding.repair = reinstall_framework(context, environment, build.install.framework);
+  finding.repair = steps_to_gpu_build(context, environment, build.install.framework);
   return finding;
 }
 

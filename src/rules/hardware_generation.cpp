@@ -5,6 +5,8 @@
 #include <charconv>
 
 #include "rules/evidence.h"
+#include "rules/framework_arch.h"
+#include "rules/framework_repair.h"
 #include "rules/hardware.h"
 
 namespace gpuvet {
@@ -89,12 +91,45 @@ Conflict find_conflict(const RuleContext& context) {
 
 }  // namespace
 
+namespace {
+
+/// A framework's build that serves one card and has no code for another.
+std::optional<Finding> judge_mixed_gpus_by_build(const RuleContext& context) {
+  for (const JudgedEnvironment& judged : context.environments) {
+    for (const FrameworkInstall& install : wanted_installs(context, *judged.environment)) {
+      const auto codes = gpu_code_of(context, install);
+      const auto left_out = std::ranges::find_if(codes, [](const GpuCodeOfInstall& c) {
+        return c.code != GpuCode::Unknown && !runs(c.code) && !used_otherwise(*c.gpu);
+      });
+      const auto served = std::ranges::find_if(codes, [](const GpuCodeOfInstall& c) { return runs(c.code); });
+      if (left_out == codes.end() || served == codes.end()) continue;
+      Finding finding;
+      finding.variant = "framework";
+      finding.severity = Severity::Warning;  // the other card works
+      finding.parameters = {{"framework", label_of(install)},
+                            {"old_gpu", left_out->gpu->identity.label()},
+                            {"new_gpu", served->gpu->identity.label()},
+                            {"capability", left_out->gpu->identity.compute_capability->text()},
+                            {"targets", install.targets.text()}};
+      finding.evidence = {quote_capability(*left_out->gpu), quote_capability(*served->gpu), install.origin,
+                          {"release tables", 0, label_of(install) + " carries code for " + install.targets.text()}};
+      finding.repair = reinstall_framework(context, *judged.environment, install.framework);
+      if (finding.repair.empty()) finding.repair.push_back(make_action("show-only-gpu", {{"gpu", served->gpu->identity.label()}}));
+      return finding;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Finding> judge_mixed_gpus(const RuleContext& context) {
-  const Conflict conflict = find_conflict(context);
-  if (!conflict.old_gpu) return std::nullopt;
+  // In a container the driver is the host's matter.
+  const Conflict conflict = context.in(World::Container) ? Conflict{} : find_conflict(context);
+  if (!conflict.old_gpu) return judge_mixed_gpus_by_build(context);
   const bool both_work =
       taken_by_nvidia(context, *conflict.old_gpu->device) && taken_by_nvidia(context, *conflict.new_gpu->device);
-  if (both_work && !conflict.by_flavor) return std::nullopt;  // the tables are wrong here
+  if (both_work && !conflict.by_flavor) return judge_mixed_gpus_by_build(context);  // the tables are wrong here
 
   Finding finding;
   finding.variant = conflict.by_flavor ? "flavor" : "";

@@ -5,7 +5,9 @@
 
 #include "rules/driver_packages.h"
 #include "rules/evidence.h"
+#include "rules/framework_facts.h"
 #include "rules/hardware.h"
+#include "rules/software.h"
 
 namespace gpuvet {
 namespace {
@@ -188,20 +190,67 @@ std::vector<const Package*> packages_for_nvidia(const Machine& machine) {
 
 }  // namespace
 
+namespace {
+
+/// A GPU of another vendor that somebody may have taken for one that runs CUDA. Intel's processor graphics (always at 00:02.0)
+/// are in every other machine and say nothing about what was meant.
+bool is_other_gpu(const PciDevice* device) {
+  return device->vendor == vendor_amd || (device->vendor == vendor_intel && !device->address.ends_with(":00:02.0"));
+}
+
+struct JudgedInstall {
+  FrameworkInstall install;
+  const PythonEnvironment* environment = nullptr;
+};
+
+/// A framework of this flavour in a judged environment; `asked`: only one that was asked for.
+std::optional<JudgedInstall> install_of_flavour(const RuleContext& context, std::string_view flavour, bool asked) {
+  if (asked && !context.purpose.asked()) return std::nullopt;
+  for (const JudgedEnvironment& judged : context.environments)
+    for (FrameworkInstall& install : wanted_installs(context, *judged.environment))
+      if (install.flavour == flavour) return JudgedInstall{std::move(install), judged.environment};
+  return std::nullopt;
+}
+
+/// A ROCm build where all GPUs are NVIDIA's: the wheel of the wrong index, neither a CPU build nor a driver's fault.
+std::optional<Finding> rocm_build_on_nvidia(const RuleContext& context) {
+  const auto displays = other_displays(context.machine);
+  const auto is_amd = [](const PciDevice* device) { return device->vendor == vendor_amd; };
+  if (gpu_here(context) != GpuHere::Yes || std::ranges::any_of(displays, is_amd)) return std::nullopt;
+  const auto found = install_of_flavour(context, "rocm", false);
+  if (!found) return std::nullopt;
+  Finding finding;
+  finding.variant = "rocm-build";
+  finding.severity = by_purpose(context);
+  finding.parameters = {{"gpu", context.gpus.empty() ? "NVIDIA GPU" : context.gpus.front().identity.label()},
+                        {"package", label_of(found->install)},
+                        {"environment", found->environment->prefix}};
+  if (!context.gpus.empty())
+    finding.evidence.push_back(quote(*context.gpus.front().device, "vendor", context.gpus.front().identity.label()));
+  finding.evidence.push_back(found->install.origin);
+  if (found->install.package != nullptr) finding.evidence.push_back(quote(*found->install.package));
+  finding.repair = steps_to_gpu_build(context, *found->environment, found->install.framework);
+  return finding;
+}
+
+}  // namespace
+
 std::optional<Finding> judge_amd_with_cuda_package(const RuleContext& context) {
   const auto& machine = context.machine;
+  if (auto finding = rocm_build_on_nvidia(context)) return finding;
   if (!surely_no_gpu(context) || judge_dgpu_switched_off(context) || enumerated_gpu(machine)) return std::nullopt;
   const auto displays = other_displays(machine);
-  const auto is_gpu = [](const PciDevice* device) { return device->vendor == vendor_amd || device->vendor == vendor_intel; };
-  const auto gpu = std::ranges::find_if(displays, is_gpu);
+  const auto gpu = std::ranges::find_if(displays, is_other_gpu);
   const auto packages = packages_for_nvidia(machine);
-  if (gpu == displays.end() || packages.empty()) return std::nullopt;
+  const auto framework = install_of_flavour(context, "cuda", true);
+  if (gpu == displays.end() || (packages.empty() && !framework)) return std::nullopt;
 
   Finding finding;
   finding.parameters["gpu"] = describe(**gpu);
-  finding.parameters["package"] = packages.front()->name;
+  finding.parameters["package"] = packages.empty() ? label_of(framework->install) : packages.front()->name;
   finding.evidence.push_back(quote(**gpu, "vendor", describe(**gpu)));
   for (std::size_t i = 0; i < std::min<std::size_t>(packages.size(), 3); ++i) finding.evidence.push_back(quote(*packages[i]));
+  if (framework) finding.evidence.push_back(framework->install.origin);
   if ((*gpu)->vendor == vendor_amd) finding.repair.push_back(make_action("use-rocm-build"));
   finding.repair.push_back(make_action("use-machine-with-nvidia-gpu"));
   return finding;

@@ -13,6 +13,8 @@ std::span<const Rule> user_driver_rules() {
       Rule{"driver-too-old-for-container-image", driver_too_old_for_container_image},
       Rule{"compat-libcuda-shadows-driver-in-container", compat_libcuda_shadows_driver},
       Rule{"forward-compat-on-unsupported-gpu", forward_compat_on_unsupported_gpu},
+      Rule{"driver-too-old-for-wheel", driver_too_old_for_wheel},
+      Rule{"ptx-newer-than-driver", ptx_newer_than_driver},
       Rule{"libcuda-missing", libcuda_missing},
       Rule{"nvml-missing", nvml_missing},
       Rule{"fabric-manager-version-mismatch", fabric_manager_version_mismatch},
