@@ -66,6 +66,7 @@ Toolkit describe(System& system, const Machine& machine, const ToolkitCandidate&
   read_toolkit_tools(system, candidate, search, toolkit);
   read_headers(system, candidate, toolkit);
   toolkit.has_runtime_library = find_runtime_library(system, candidate.layout).has_value();
+  toolkit.libraries = sonames_of_toolkit(system, candidate);
   return toolkit;
 }
 
@@ -87,6 +88,24 @@ void judge_links(std::vector<Toolkit>& toolkits, std::vector<ToolkitLink>& links
     link.state = toolkit ? "toolkit" : "no-toolkit";
     if (toolkit) toolkit->names.push_back(link.path);
   }
+}
+
+/// Other names that the judged process has for a toolkit: PATH or CUDA_HOME through a link of the user's own.
+void add_names_of_variables(System& system, const Machine& machine, std::vector<Toolkit>& toolkits) {
+  const auto add = [&](std::string name) {
+    while (name.size() > 1 && name.ends_with('/')) name.pop_back();
+    const auto real = name.starts_with('/') ? system.real_path(name) : Result<std::string>(tl::unexpected(SystemError{}));
+    if (!real) return;
+    for (auto& toolkit : toolkits)
+      if (toolkit.real_path == *real && toolkit.path != name && std::ranges::find(toolkit.names, name) == toolkit.names.end())
+        toolkit.names.push_back(name);
+  };
+  for (const auto* variable : {"CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT"})
+    if (const auto value = machine.environment.find(variable); value != machine.environment.end()) add(value->second);
+  const auto path = machine.environment.find("PATH");
+  if (path == machine.environment.end()) return;
+  for (const auto folder : split(path->second, ':'))
+    if (folder.ends_with("/bin") && system.exists(std::string(folder) + "/nvcc")) add(std::string(folder.substr(0, folder.size() - 4)));
 }
 
 void add_python_toolkits(System& system, const Machine& machine, ToolkitPlaces& places) {
@@ -112,6 +131,7 @@ void collect_toolkits(System& system, const CollectOptions&, Machine& machine) {
   std::vector<Toolkit> toolkits;
   for (const auto& candidate : places.candidates) toolkits.push_back(describe(system, machine, candidate, search));
   judge_links(toolkits, places.links);
+  add_names_of_variables(system, machine, toolkits);
   std::ranges::sort(toolkits, {}, &Toolkit::path);
   machine.toolkits.links = std::move(places.links);
   machine.toolkits.found = toolkits.empty() && !places.problems.empty()

@@ -1,0 +1,167 @@
+// Why nvcc is not found: no file, no PATH to it, or a PATH that only some shells have.
+
+#include <algorithm>
+#include <array>
+
+#include "rules/evidence.h"
+#include "rules/toolkit.h"
+
+namespace gpuvet {
+namespace {
+
+bool path_seen(const Machine& machine) { return !variable(machine, "PATH").empty(); }
+
+/// A part of CUDA that programs run with and that compiles nothing.
+std::vector<Origin> runtime_parts(const RuleContext& context) {
+  std::vector<Origin> parts;
+  for (const Toolkit& toolkit : *context.machine.toolkits.found.get())
+    if (toolkit.has_runtime_library && !toolkit.nvcc.is_known())
+      parts.push_back({toolkit.path, 0, label(toolkit) + ": runtime libraries without nvcc in " + toolkit.path});
+  const auto* environments = context.machine.python.environments.get();
+  if (environments == nullptr) return parts;
+  static constexpr std::array<std::string_view, 4> runtimes{"nvidia-cuda-runtime", "cudatoolkit", "cuda-cudart", "cuda-runtime"};
+  for (const PythonEnvironment& environment : *environments)
+    for (const PythonPackage& package : environment.packages)
+      if (std::ranges::any_of(runtimes, [&](std::string_view name) { return package.name.starts_with(name); }))
+        parts.push_back(quote(package));
+  return parts;
+}
+
+/// An nvcc in an environment that is not the one in use.
+const Toolkit* toolkit_of_other_environment(const RuleContext& context) {
+  for (const Toolkit* toolkit : toolkits_with_nvcc(context.machine))
+    if (!is_within_reach(context, *toolkit)) return toolkit;
+  return nullptr;
+}
+
+bool found_nothing_unreadable(const Machine& machine) {
+  return std::ranges::none_of(machine.toolkits.links, [](const ToolkitLink& link) { return link.state == "unreadable"; });
+}
+
+NvccStory story_without_toolkit(const RuleContext& context) {
+  if (!found_nothing_unreadable(context.machine)) return NvccStory::Unknown;
+  const auto& found = *context.machine.toolkits.found.get();
+  if (std::ranges::any_of(found, [](const Toolkit& t) { return t.nvcc.is_not_seen(); })) return NvccStory::Unknown;
+  if (toolkit_without_its_nvcc(context) != nullptr) return NvccStory::Incomplete;
+  if (toolkit_of_other_environment(context) != nullptr) return path_seen(context.machine) ? NvccStory::NotOnPath : NvccStory::Unknown;
+  return runtime_parts(context).empty() ? NvccStory::NotInstalled : NvccStory::RuntimeOnly;
+}
+
+/// A folder on PATH that is named like a toolkit's and holds no nvcc.
+std::string stale_folder(const Machine& machine) {
+  for (const std::string& folder : path_elements(variable(machine, "PATH")))
+    if (folder.ends_with("/bin") && folder.find("/cuda") != std::string::npos) return folder;
+  return {};
+}
+
+bool by_sudo(const Machine& machine) { return !variable(machine, "SUDO_USER").empty(); }
+
+/// The toolkit to put on PATH: the one of /usr/local/cuda, else the newest complete one.
+const Toolkit* toolkit_to_use(const RuleContext& context) {
+  const Toolkit* best = nullptr;
+  for (const Toolkit* toolkit : reachable_toolkits(context)) {
+    if (stable_name(*toolkit) == "/usr/local/cuda") return toolkit;
+    if (best == nullptr || (toolkit->missing.empty() && cuda_version_of(*toolkit) > cuda_version_of(*best))) best = toolkit;
+  }
+  return best;
+}
+
+void quote_environment(const Machine& machine, std::vector<Origin>& evidence) {
+  if (path_seen(machine)) evidence.push_back(quote_variable(machine, "PATH"));
+}
+
+Finding not_on_path(const RuleContext& context, const Toolkit& toolkit) {
+  const Machine& machine = context.machine;
+  Finding finding;
+  const std::string nvcc = toolkit.nvcc.value_or(toolkit.path), folder = bin_folder(toolkit);
+  finding.parameters = {{"nvcc", nvcc}, {"folder", folder}, {"toolkit", label(toolkit)}};
+  finding.evidence.push_back({nvcc, 0, label(toolkit)});
+  quote_environment(machine, finding.evidence);
+  if (const std::string stale = stale_folder(machine); !stale.empty()) {
+    finding.variant = "stale-folder";
+    finding.parameters["stale"] = stale;
+    for (const Origin& line : machine.shells.cuda_lines)
+      if (line.text.find(stale) != std::string::npos) finding.evidence.push_back(line);
+  } else if (by_sudo(machine)) {
+    finding.variant = "sudo";
+    finding.repair.push_back(make_action("run-by-full-path", {{"program", nvcc}}));
+    return finding;
+  }
+  finding.repair.push_back(add_to_path_action(machine, folder));
+  return finding;
+}
+
+Finding in_other_environment(const RuleContext& context, const Toolkit& toolkit) {
+  Finding finding;
+  finding.variant = "environment";
+  const std::string nvcc = toolkit.nvcc.value_or(toolkit.path);
+  finding.parameters = {{"nvcc", nvcc}, {"environment", toolkit.environment}, {"toolkit", label(toolkit)}};
+  finding.evidence.push_back({nvcc, 0, label(toolkit)});
+  quote_environment(context.machine, finding.evidence);
+  if (toolkit.origin == "conda") finding.repair.push_back(make_action("activate-conda-environment", {{"environment", toolkit.environment}}));
+  for (Action& action : install_toolkit_actions(context, advised_release(context))) finding.repair.push_back(std::move(action));
+  return finding;
+}
+
+}  // namespace
+
+bool finds_compiler(const RuleContext& context) {
+  if (reached_nvcc(context).toolkit != nullptr) return true;
+  if (context.purpose.name != "build") return false;
+  const auto builder = toolkit_of_extension_builder(context.machine);
+  return builder.toolkit != nullptr && builder.toolkit->nvcc.is_known();
+}
+
+NvccStory nvcc_story(const RuleContext& context) {
+  if (!context.machine.toolkits.found.is_known()) return NvccStory::Unknown;
+  if (finds_compiler(context)) return NvccStory::Found;
+  if (broken_link(context) != nullptr) return NvccStory::LinkBroken;
+  if (!wrong_home_variable(context).empty()) return NvccStory::HomeWrong;
+  if (reachable_toolkits(context).empty()) return story_without_toolkit(context);
+  if (!path_seen(context.machine)) return NvccStory::Unknown;
+  return some_shell_sees_nvcc(context) ? NvccStory::DependsOnShell : NvccStory::NotOnPath;
+}
+
+std::optional<Finding> judge_toolkit_not_installed(const RuleContext& context) {
+  if (!wants_compiler(context) || nvcc_story(context) != NvccStory::NotInstalled) return std::nullopt;
+  Finding finding;
+  finding.evidence.push_back({"/usr/local", 0, "no toolkit in /usr/local/cuda*, /opt, the packages, PATH or CUDA_HOME"});
+  quote_environment(context.machine, finding.evidence);
+  const std::string release = advised_release(context);
+  finding.repair = install_toolkit_actions(context, release);
+  return finding;
+}
+
+std::optional<Finding> judge_runtime_only(const RuleContext& context) {
+  if (!wants_compiler(context) || nvcc_story(context) != NvccStory::RuntimeOnly) return std::nullopt;
+  Finding finding;
+  auto parts = runtime_parts(context);
+  finding.parameters = {{"where", parts.front().source}};
+  parts.resize(std::min<std::size_t>(parts.size(), 4));
+  finding.evidence = std::move(parts);
+  quote_environment(context.machine, finding.evidence);
+  if (context.in(World::Container)) {
+    finding.variant = "image";
+    finding.repair.push_back(make_action("use-devel-image"));
+    return finding;
+  }
+  // The release that is there already, so that both parts fit.
+  std::string release;
+  for (const Toolkit& toolkit : *context.machine.toolkits.found.get())
+    if (toolkit.has_runtime_library && toolkit.environment.empty() && toolkit.origin != "distribution") release = release_text(toolkit);
+  finding.repair = install_toolkit_actions(context, release.empty() ? advised_release(context) : release);
+  return finding;
+}
+
+std::optional<Finding> judge_nvcc_not_on_path(const RuleContext& context) {
+  if (nvcc_story(context) != NvccStory::NotOnPath) return std::nullopt;
+  const Toolkit* toolkit = toolkit_to_use(context);
+  const bool elsewhere = toolkit == nullptr;
+  if (elsewhere && !wants_compiler(context)) return std::nullopt;
+  Finding finding = elsewhere ? in_other_environment(context, *toolkit_of_other_environment(context)) : not_on_path(context, *toolkit);
+  // A toolkit that nobody compiles with need not be on PATH.
+  finding.severity = wants_compiler(context) ? Severity::Error : Severity::Note;
+  return finding;
+}
+
+}  // namespace gpuvet
