@@ -80,6 +80,11 @@ std::string release_of(std::string_view version);
 /// Fills `missing` of each component and of the toolkit.
 void check_toolkit_files(System& system, const ToolkitCandidate& candidate, Toolkit& toolkit);
 
+// ---- toolkit_libraries.cpp -----------------------------------------------------------------------------------------------
+
+/// CUDA's sonames in the library folders (stubs aside), sorted.
+std::vector<std::string> sonames_of_toolkit(System& system, const ToolkitCandidate& candidate);
+
 // ---- toolkit_packages.cpp ------------------------------------------------------------------------------------------------
 
 /// Fills origin and package, and the versions that only the package tells.
