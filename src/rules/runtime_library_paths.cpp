@@ -1,0 +1,174 @@
+// A framework loads CUDA libraries by name: where the loader does not find them, the machine may still have them elsewhere, in
+// another release, or not at all.
+
+#include <algorithm>
+#include <set>
+
+#include "rules/cuda_needs.h"
+#include "rules/evidence.h"
+#include "rules/framework_facts.h"
+#include "rules/framework_packages.h"
+#include "rules/framework_repair.h"
+#include "rules/runtime_library.h"
+#include "rules/software.h"
+
+namespace gpuvet {
+namespace {
+
+Finding start(const RuleContext& context, const PythonEnvironment& environment, const CudaNeeds& needs,
+              const std::vector<LocatedLibrary>& libraries) {
+  Finding finding;
+  finding.parameters = {{"framework", needs.label},
+                        {"libraries", list_sonames(libraries)},
+                        {"cuda", needs.cuda},
+                        {"environment", label_of(environment)}};
+  finding.evidence = needs.evidence;
+  if (another_framework_has_cuda(context, environment, needs.framework)) finding.severity = Severity::Note;
+  return finding;
+}
+
+/// The loader's own words about where it looks: what LD_LIBRARY_PATH is, and that no configured folder has the library.
+void quote_search(const Machine& machine, std::vector<Origin>& evidence) {
+  if (!variable(machine, "LD_LIBRARY_PATH").empty()) {
+    evidence.push_back(quote_variable(machine, "LD_LIBRARY_PATH"));
+  } else {
+    evidence.push_back({"environment", 0, "LD_LIBRARY_PATH is not set"});
+  }
+  if (machine.loader.cache.is_known()) evidence.push_back({"/etc/ld.so.cache", 0, "no entry for these libraries"});
+}
+
+bool brings_wheels(const CudaNeeds& needs) {
+  const auto version = ReleaseVersion::parse(needs.package->version);
+  return needs.framework == "tensorflow" && version && *version >= *ReleaseVersion::parse("2.14");
+}
+
+/// The same release with the libraries that its extra names; empty: this framework has no such extra.
+std::vector<Action> install_own_libraries(const PythonEnvironment& environment, const CudaNeeds& needs) {
+  const auto version = ReleaseVersion::parse(needs.package->version);
+  if (!version) return {};
+  const std::string suffix = needs.cuda_major >= 13 ? "" : "-cu" + std::to_string(needs.cuda_major);
+  const std::string kept = "==" + version->public_text();
+  if (brings_wheels(needs)) return {install_packages(environment, {"tensorflow[and-cuda]" + kept})};
+  if (needs.framework == "onnxruntime" && needs.cuda_major == 12 && *version >= *ReleaseVersion::parse("1.21"))
+    return {install_packages(environment, {"onnxruntime-gpu[cuda,cudnn]" + kept})};
+  if (needs.framework == "jax" && needs.package->name.starts_with("jax-cuda"))
+    return {install_packages(environment, {"jax[cuda" + std::to_string(needs.cuda_major) + "]" + kept})};
+  if (needs.framework == "torch" || needs.framework == "cupy") {
+    std::vector<std::string> wheels;
+    for (const LibraryNeed& need : needs.libraries) {
+      const bool own_suffix = need.family == "cudnn" || need.family == "nccl";
+      wheels.push_back("nvidia-" + need.family + (own_suffix ? "-cu" + std::to_string(needs.cuda_major) : suffix));
+    }
+    return {install_packages(environment, wheels)};
+  }
+  return {};
+}
+
+void append(std::vector<Action>& list, std::vector<Action> more) { std::ranges::move(more, std::back_inserter(list)); }
+
+Action install_toolkit(const CudaNeeds& needs) {
+  std::string package = needs.cuda;
+  std::ranges::replace(package, '.', '-');
+  return make_action("install-cuda-libraries", {{"release", needs.cuda}, {"package_release", package}});
+}
+
+struct Judged {
+  const PythonEnvironment* environment;
+  CudaNeeds needs;
+  std::vector<LocatedLibrary> missing;
+};
+
+/// Every framework here that lacks libraries.
+std::vector<Judged> lacking(const RuleContext& context) {
+  std::vector<Judged> all;
+  if (!gpu_is_meant(context)) return all;
+  for (const JudgedEnvironment& judged : context.environments) {
+    for (CudaNeeds& needs : cuda_needs(context, *judged.environment)) {
+      auto missing = missing_libraries(context, *judged.environment, needs);
+      if (!missing.empty()) all.push_back({judged.environment, std::move(needs), std::move(missing)});
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+namespace runtime_library {
+
+std::optional<Finding> not_on_path(const RuleContext& context) {
+  if (!context.machine.environment_seen.value_or(false)) return std::nullopt;  // LD_LIBRARY_PATH may name the folder
+  for (Judged& judged : lacking(context)) {
+    auto off_path = judged.missing;
+    std::erase_if(off_path, [](const LocatedLibrary& l) { return l.place != LibraryPlace::OffPath; });
+    if (off_path.empty()) continue;
+    Finding finding = start(context, *judged.environment, judged.needs, off_path);
+    const std::string folder = library_folder(*off_path.front().toolkit);
+    finding.parameters["folder"] = folder;
+    for (const LocatedLibrary& library : off_path) finding.evidence.push_back({folder, 0, library.need.soname});
+    quote_search(context.machine, finding.evidence);
+    finding.repair.push_back(make_action("add-cuda-folder-to-loader", {{"folder", folder}}));
+    if (off_path.size() < judged.missing.size()) finding.repair.push_back(install_toolkit(judged.needs));
+    if (brings_wheels(judged.needs)) append(finding.repair, install_own_libraries(*judged.environment, judged.needs));
+    return finding;
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> other_release(const RuleContext& context) {
+  for (Judged& judged : lacking(context)) {
+    if (any_at(judged.missing, LibraryPlace::OffPath) || !any_at(judged.missing, LibraryPlace::OtherRelease)) continue;
+    Finding finding = start(context, *judged.environment, judged.needs, judged.missing);
+    std::set<std::string> others;
+    for (const LocatedLibrary& library : judged.missing) {
+      if (library.place != LibraryPlace::OtherRelease) continue;
+      const std::string where = library.toolkit != nullptr ? library_folder(*library.toolkit) : "";
+      finding.evidence.push_back({where.empty() ? library.other : where, 0, library.other + ", not " + library.need.soname});
+      others.insert(library.other.substr(library.other.rfind('/') + 1));
+    }
+    finding.parameters["found"] = join(std::vector<std::string>(others.begin(), others.end()), ", ");
+    append(finding.repair, install_own_libraries(*judged.environment, judged.needs));
+    if (finding.repair.empty()) finding.repair.push_back(install_toolkit(judged.needs));
+    return finding;
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> nowhere(const RuleContext& context) {
+  for (Judged& judged : lacking(context)) {
+    // TensorFlow has a kind of its own for this.
+    if (judged.needs.framework == "tensorflow") continue;
+    if (any_at(judged.missing, LibraryPlace::OffPath) || any_at(judged.missing, LibraryPlace::OtherRelease)) continue;
+    Finding finding = start(context, *judged.environment, judged.needs, judged.missing);
+    for (const LocatedLibrary& library : judged.missing)
+      finding.evidence.push_back({"loader search path", 0, library.need.soname + " is not there, in no toolkit, and no wheel brings it"});
+    append(finding.repair, install_own_libraries(*judged.environment, judged.needs));
+    if (finding.repair.empty()) finding.repair.push_back(install_toolkit(judged.needs));
+    return finding;
+  }
+  return std::nullopt;
+}
+
+}  // namespace runtime_library
+
+namespace framework {
+
+std::optional<Finding> tensorflow_libraries_missing(const RuleContext& context) {
+  for (Judged& judged : lacking(context)) {
+    if (judged.needs.framework != "tensorflow") continue;
+    if (any_at(judged.missing, LibraryPlace::OffPath) || any_at(judged.missing, LibraryPlace::OtherRelease)) continue;
+    Finding finding = start(context, *judged.environment, judged.needs, judged.missing);
+    for (const LocatedLibrary& library : judged.missing)
+      finding.evidence.push_back({"loader search path", 0, library.need.soname + " is not there, and no wheel brings it"});
+    finding.repair = install_own_libraries(*judged.environment, judged.needs);
+    if (!finding.repair.empty()) return finding;
+    // Before 2.14 there is no such extra: a newer release, or the system's libraries.
+    finding.variant = "old-release";
+    finding.repair = reinstall_framework(context, *judged.environment, "tensorflow");
+    finding.repair.push_back(install_toolkit(judged.needs));
+    return finding;
+  }
+  return std::nullopt;
+}
+
+}  // namespace framework
+}  // namespace gpuvet
