@@ -67,6 +67,17 @@ std::optional<Finding> environment_not_found(const RuleContext& context) {
   return finding;
 }
 
+/// No environment is in use here, and none of those that are there has it.
+Finding in_no_environment(const RuleContext& context, const std::vector<PythonEnvironment>& all) {
+  Finding finding;
+  finding.variant = "nowhere";
+  finding.parameters = {{"framework", name_asked(context)}, {"count", std::to_string(all.size())}};
+  for (const PythonEnvironment& one : all)
+    if (finding.evidence.size() < 8) finding.evidence.push_back(quote_environment(one));
+  finding.repair = installation(context, all.front());
+  return finding;
+}
+
 /// It is there, but not the release that was asked for.
 std::optional<Finding> wrong_version(const RuleContext& context, const PythonEnvironment& environment) {
   const std::string& specifier = context.purpose.specifier;
@@ -93,7 +104,9 @@ std::optional<Finding> framework_not_installed(const RuleContext& context) {
       return find_environment(context.machine, context.purpose.environment) == nullptr && !something_unread
                  ? environment_not_found(context)
                  : std::nullopt;
-    if (something_unread || !context.machine.python.python3.is_absent()) return std::nullopt;
+    if (something_unread) return std::nullopt;
+    if (!all->empty() && std::ranges::all_of(*all, is_fully_seen)) return in_no_environment(context, *all);
+    if (!context.machine.python.python3.is_absent()) return std::nullopt;
     Finding finding;
     finding.variant = "no-python";
     finding.parameters = {{"framework", name_asked(context)}};

@@ -110,7 +110,42 @@ std::optional<Finding> python_too_new(const RuleContext& context) {
   return python_too_new_to_install(context);
 }
 
+namespace {
+
+/// Frameworks whose CPU build is a distribution of its own; many environments have one by the way, so only when it is asked for.
+bool is_split_by_distribution(std::string_view framework) {
+  return framework == "onnxruntime" || framework == "paddle" || framework == "faiss" || framework == "mxnet" ||
+         framework == "llama-cpp-python";
+}
+
+std::optional<Finding> cpu_distribution(const RuleContext& context) {
+  const std::string& framework = context.purpose.name;
+  if (!is_split_by_distribution(framework) || gpu_here(context) == GpuHere::No) return std::nullopt;
+  for (const JudgedEnvironment& judged : context.environments) {
+    const PythonEnvironment& environment = *judged.environment;
+    const auto packages = packages_of_framework(environment, framework);
+    if (packages.size() != 1 || packages.front()->manager == "conda") continue;  // of two, the files of either may have won
+    const auto build = std::ranges::find_if(environment.frameworks, [&](const FrameworkBuild& b) {
+      return framework_of_package(b.name) == framework && b.flavour == "cpu";
+    });
+    if (build == environment.frameworks.end()) continue;
+    Finding finding;
+    finding.parameters = {{"framework", packages.front()->name + " " + packages.front()->version},
+                          {"environment", label_of(environment)},
+                          {"python", environment.python.value_or("?")}};
+    finding.evidence = {quote(*build), quote(*packages.front())};
+    if (!context.gpus.empty())
+      finding.evidence.push_back(quote(*context.gpus.front().device, "device", context.gpus.front().identity.label()));
+    finding.repair = steps_to_gpu_build(context, environment, framework == "onnxruntime" ? "onnxruntime-gpu" : framework);
+    return finding;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Finding> cpu_only(const RuleContext& context) {
+  if (auto finding = cpu_distribution(context)) return finding;
   const auto build = cpu_build(context);
   if (!build || is_aarch64(context, *build->judged->environment)) return std::nullopt;
   if (newest_python_with_gpu_build(context, *build)) return std::nullopt;
