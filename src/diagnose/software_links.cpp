@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "rules/cuda_needs.h"
 #include "rules/framework_contract.h"
+#include "rules/framework_facts.h"
 #include "rules/software.h"
 
 namespace gpuvet {
@@ -53,6 +55,27 @@ bool has_own_cuda_libraries(const RuleContext& context, const FrameworkInstall& 
   return wheels || system;
 }
 
+/// Then a CUDA folder on LD_LIBRARY_PATH does not stand in front of its libraries: it is where they are.
+bool takes_system_libraries(const RuleContext& context, const FrameworkInstall& install) {
+  if (install.framework == "torch" || !install.cuda) return false;
+  const PythonEnvironment& environment = *install.environment;
+  const std::string major = std::to_string(install.cuda->major);
+  return find_package(environment, "nvidia-cublas-cu" + major) == nullptr && find_package(environment, "nvidia-cublas") == nullptr &&
+         loader_finds(context.machine, "libcublas.so." + major);
+}
+
+/// Of CuPy, ONNX Runtime and the like: which libraries they take from outside is known, how their code serves a GPU is not asked.
+std::vector<CudaNeeds> other_needs(const RuleContext& context, const PythonEnvironment& environment) {
+  auto all = cuda_needs(context, environment);
+  std::erase_if(all, [](const CudaNeeds& n) { return n.framework == "torch" || n.framework == "tensorflow" || n.framework == "jax"; });
+  return all;
+}
+
+bool driver_runs(const RuleContext& context, const CudaNeeds& needs) {
+  const auto driver = running_driver(context);
+  return driver && driver->native && driver->native->major >= needs.cuda_major && !usable_gpus(context).empty();
+}
+
 const JudgedEnvironment* first_judged(const RuleContext& context) {
   return context.environments.empty() ? nullptr : &context.environments.front();
 }
@@ -83,10 +106,16 @@ LinkView view_runtime_libraries(const RuleContext& context) {
   const auto* judged = first_judged(context);
   if (judged == nullptr) return {};
   const auto installs = wanted_installs(context, *judged->environment);
-  if (installs.empty()) return {};
-  LinkView view{own_libraries_come_first(context), ""};
+  const auto others = other_needs(context, *judged->environment);
+  if (installs.empty() && others.empty()) return {};
+  LinkView view{true, ""};
+  for (const CudaNeeds& needs : others) {
+    view.seen_good = view.seen_good && all_libraries_found(context, *judged->environment, needs);
+    view.detail += (view.detail.empty() ? "CUDA " : ", CUDA ") + needs.cuda + " (" + needs.framework + ")";
+  }
   for (const FrameworkInstall& install : installs) {
-    view.seen_good = view.seen_good && has_own_cuda_libraries(context, install);
+    view.seen_good = view.seen_good && has_own_cuda_libraries(context, install) &&
+                     (own_libraries_come_first(context) || takes_system_libraries(context, install));
     if (install.cuda)
       view.detail += (view.detail.empty() ? "CUDA " : ", CUDA ") + install.cuda->text() + " (" + install.framework + ")";
   }
@@ -97,8 +126,13 @@ LinkView view_framework(const RuleContext& context) {
   const auto* judged = first_judged(context);
   if (judged == nullptr) return {};
   const auto installs = wanted_installs(context, *judged->environment);
-  if (installs.empty()) return {};
+  const auto others = other_needs(context, *judged->environment);
+  if (installs.empty() && others.empty()) return {};
   LinkView view{true, ""};
+  for (const CudaNeeds& needs : others) {
+    view.seen_good = view.seen_good && driver_runs(context, needs);
+    view.detail += (view.detail.empty() ? "" : ", ") + needs.label;
+  }
   for (const FrameworkInstall& install : installs) {
     view.seen_good = view.seen_good && install.flavour == "cuda" && serves_every_gpu(context, install);
     view.detail += (view.detail.empty() ? "" : ", ") + install.framework + " " + (install.version ? install.version->text : "?");

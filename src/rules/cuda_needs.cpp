@@ -297,6 +297,13 @@ std::vector<LocatedLibrary> missing_libraries(const RuleContext& context, const 
   return missing;
 }
 
+bool all_libraries_found(const RuleContext& context, const PythonEnvironment& environment, const CudaNeeds& needs) {
+  return std::ranges::all_of(needs.libraries, [&](const LibraryNeed& need) {
+    const LibraryPlace place = locate(context, environment, need).place;
+    return place == LibraryPlace::Loader || place == LibraryPlace::Environment;
+  });
+}
+
 bool any_at(const std::vector<LocatedLibrary>& libraries, LibraryPlace place) {
   return std::ranges::any_of(libraries, [&](const LocatedLibrary& library) { return library.place == place; });
 }

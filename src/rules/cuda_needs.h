@@ -48,6 +48,8 @@ struct LocatedLibrary {
 /// Only those that are neither found nor brought. Nothing at all when one of them is Unknown.
 std::vector<LocatedLibrary> missing_libraries(const RuleContext& context, const PythonEnvironment& environment,
                                               const CudaNeeds& needs);
+/// Every one is found by the loader or brought by the environment.
+bool all_libraries_found(const RuleContext& context, const PythonEnvironment& environment, const CudaNeeds& needs);
 bool any_at(const std::vector<LocatedLibrary>& libraries, LibraryPlace place);
 /// "libcudart.so.12, libcudnn.so.9".
 std::string list_sonames(const std::vector<LocatedLibrary>& libraries);

@@ -11,6 +11,8 @@ namespace gpuvet {
 std::span<const Rule> framework_rules() {
   using namespace framework;
   static constexpr std::array rules = {
+      Rule{"package-without-windows-build", no_windows_build},
+      Rule{"framework-has-no-gpu-build-for-os", no_gpu_build_for_os},
       Rule{"placeholder-nvidia-package", placeholder_package},
       Rule{"jetson-desktop-wheel", jetson_desktop_wheel},
       Rule{"cpu-only-framework-aarch64", cpu_only_aarch64},
