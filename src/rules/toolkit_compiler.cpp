@@ -154,8 +154,9 @@ std::optional<Finding> judge_glibc_headers(const RuleContext& context) {
   finding.parameters = {{"glibc", *glibc}, {"toolkit", label(*toolkit)}, {"header", header.empty() ? toolkit->path + "/include/crt/math_functions.h" : header}};
   finding.evidence = {quote(toolkit->headers_fit_glibc_2_41, finding.parameters["header"], "sinpi, cospi without noexcept"),
                       quote(machine.toolkits.libc_headers, "/usr/include/features.h", "glibc " + *glibc)};
+  // glibc 2.42 adds rsqrt, which the headers of 13.0 and 13.1 declare in the old way (ggml-org/llama.cpp issues 17615, 19100).
   const auto newer = newer_release(context, *toolkit);
-  if (newer && newer->major >= 13)
+  if (newer && newer->major >= 13 && !at_least(*glibc, 2, 42))
     for (Action& action : install_toolkit_actions(context, newer->text())) finding.repair.push_back(std::move(action));
   finding.repair.push_back(make_action("patch-cuda-math-header", {{"header", finding.parameters["header"]}}));
   return finding;

@@ -25,6 +25,17 @@ std::vector<std::string> missing_of_components(const Toolkit& toolkit) {
   return missing;
 }
 
+/// Programs of a compilation that are there by name only.
+std::vector<std::string> useless_tools(const Toolkit& toolkit) {
+  std::vector<std::string> found;
+  for (const ToolkitTool& tool : toolkit.tools) {
+    if (std::ranges::find(compiling_tools, tool.name) == compiling_tools.end()) continue;
+    const bool no_program = tool.state == "empty" || tool.state == "dangling" || tool.state == "not-a-program";
+    if (no_program || (tool.name == "nvcc" && tool.state == "not-executable")) found.push_back("bin/" + tool.name);
+  }
+  return found;
+}
+
 std::string few(std::vector<std::string> names) {
   const std::size_t count = names.size();
   names.resize(std::min<std::size_t>(count, 5));
@@ -99,22 +110,21 @@ Shadowed later_on_path(const Machine& machine, const Toolkit& first) {
   return {};
 }
 
-/// Debian's nvcc in /usr/bin, and NVIDIA's toolkit in /usr/local/cuda that nobody put on PATH.
-Shadowed behind_usual_link(const Machine& machine, const Toolkit& first) {
-  if (first.origin != "distribution") return {};
-  const auto* toolkit = toolkit_at(machine, "/usr/local/cuda");
-  if (!is_usable(toolkit) || same_release(*toolkit, first)) return {};
-  return {toolkit, "usual-link", "/usr/local/cuda", {"/usr/local/cuda", 0, label(*toolkit)}};
-}
-
 bool any_variable_names_toolkit(const Machine& machine) {
   return !variable(machine, "CUDA_HOME").empty() || !variable(machine, "CUDA_PATH").empty();
 }
 
 Shadowed shadowed_by(const Machine& machine, const Toolkit& first) {
   if (any_variable_names_toolkit(machine)) return named_by_variable(machine, first);
-  if (auto found = later_on_path(machine, first); found.toolkit != nullptr) return found;
-  return behind_usual_link(machine, first);
+  // Whoever activated an environment wants its nvcc.
+  return first.environment.empty() ? later_on_path(machine, first) : Shadowed{};
+}
+
+/// LD_LIBRARY_PATH names its library folder.
+bool loads_libraries_of(const Machine& machine, const Toolkit& toolkit) {
+  return std::ranges::any_of(cuda_folders_on_library_path(machine), [&](const SearchFolder* folder) {
+    return folder->path.starts_with(toolkit.path + "/") || folder->path.starts_with(stable_name(toolkit) + "/");
+  });
 }
 
 }  // namespace
@@ -137,6 +147,7 @@ std::optional<Finding> judge_toolkit_incomplete(const RuleContext& context) {
   if (lacks_nvcc) toolkit = toolkit_without_its_nvcc(context);
   if (toolkit == nullptr) return std::nullopt;
   std::vector<std::string> missing = toolkit->missing;
+  for (std::string& tool : useless_tools(*toolkit)) missing.push_back(std::move(tool));
   const bool compiles_nothing = !missing.empty() || lacks_nvcc;
   for (const std::string& file : missing_of_components(*toolkit))
     if (std::ranges::find(missing, file) == missing.end()) missing.push_back(file);
@@ -147,7 +158,7 @@ std::optional<Finding> judge_toolkit_incomplete(const RuleContext& context) {
   finding.variant = compiles_nothing ? "" : "parts";
   finding.parameters = {{"folder", toolkit->path}, {"toolkit", label(*toolkit)}, {"files", few(missing)}};
   for (std::size_t i = 0; i < missing.size() && i < 6; ++i)
-    finding.evidence.push_back({toolkit->path + "/" + missing[i], 0, "not there"});
+    finding.evidence.push_back({toolkit->path + "/" + missing[i], 0, "not there, or no program"});
   finding.evidence.push_back(quote(*toolkit));
   finding.repair = repair_of_files(context, *toolkit);
   return finding;
@@ -160,7 +171,7 @@ std::optional<Finding> judge_tool_library_missing(const RuleContext& context) {
   if (broken.tool == nullptr) return std::nullopt;
   Finding finding;
   finding.variant = broken.compiles ? "" : "other-tool";
-  finding.severity = broken.compiles ? severity_if_meant(context) : wants_compiler(context) ? Severity::Warning : Severity::Note;
+  finding.severity = broken.compiles ? severity_if_meant(context) : std::min(severity_if_meant(context), Severity::Warning);
   finding.parameters = {{"tool", broken.tool->name}, {"path", broken.tool->path}, {"libraries", join(broken.tool->missing_libraries, ", ")}};
   for (const ToolkitTool& tool : toolkit->tools)
     if (!tool.missing_libraries.empty() && finding.evidence.size() < 6)
@@ -183,8 +194,9 @@ std::optional<Finding> judge_nvcc_shadowed(const RuleContext& context) {
   if (other.toolkit == nullptr) return std::nullopt;
   Finding finding;
   finding.variant = other.variant;
-  // Two folders on PATH may be meant so; a variable that says something else is not.
-  finding.severity = other.variant.empty() || wants_compiler(context) ? Severity::Warning : Severity::Note;
+  // Two folders on PATH may be meant so; a variable that says something else is not, nor a distribution's nvcc before them.
+  const bool surely = other.variant.empty() || first.toolkit->origin == "distribution" || wants_compiler(context);
+  finding.severity = surely ? Severity::Warning : Severity::Note;
   finding.parameters = {{"first", label(*first.toolkit)},
                         {"first_nvcc", first.named},
                         {"other", label(*other.toolkit)},
@@ -211,16 +223,17 @@ std::optional<Finding> judge_distro_toolkit_mixed(const RuleContext& context) {
   }
   if (distribution == nullptr || nvidia == nullptr || same_release(*distribution, *nvidia)) return std::nullopt;
   const auto compiler = nvcc_in_path(machine, variable(machine, "PATH"));
-  const auto linker = toolkit_of_linker(machine);
+  auto linker = toolkit_of_linker(machine);
+  if (compiler.toolkit == distribution && loads_libraries_of(machine, *nvidia)) linker = {nvidia, nvidia->path, {}};
   const bool differ = is_usable(compiler.toolkit) && is_usable(linker.toolkit) && !same_release(*compiler.toolkit, *linker.toolkit);
   Finding finding;
-  finding.severity = differ && wants_compiler(context) ? Severity::Warning : Severity::Note;
+  finding.severity = differ ? Severity::Warning : Severity::Note;
   finding.variant = differ ? "" : "beside";
   finding.parameters = {{"distribution", label(*distribution)}, {"nvidia", label(*nvidia)}, {"folder", nvidia->path}};
   finding.evidence = {quote(*distribution), quote(*nvidia)};
   if (differ) {
     finding.evidence.push_back({compiler.named, 0, "nvcc on PATH: " + label(*compiler.toolkit)});
-    finding.evidence.push_back({linker.named, 0, "libraries for -lcudart without -L: " + label(*linker.toolkit)});
+    finding.evidence.push_back({linker.named, 0, "libraries on the path of the linker and the loader: " + label(*linker.toolkit)});
   }
   finding.repair.push_back(make_action("remove-distribution-toolkit"));
   return finding;

@@ -11,18 +11,25 @@ namespace {
 
 bool path_seen(const Machine& machine) { return !variable(machine, "PATH").empty(); }
 
+/// The environment in use, or one that the purpose is about.
+bool is_meant(const RuleContext& context, const std::string& prefix) {
+  const auto* active = active_environment(context.machine);
+  return (active != nullptr && active->prefix == prefix) ||
+         std::ranges::any_of(context.environments, [&](const JudgedEnvironment& judged) { return judged.environment->prefix == prefix; });
+}
+
 /// A part of CUDA that programs run with and that compiles nothing.
 std::vector<Origin> runtime_parts(const RuleContext& context) {
   std::vector<Origin> parts;
   for (const Toolkit& toolkit : *context.machine.toolkits.found.get())
-    if (toolkit.has_runtime_library && !toolkit.nvcc.is_known())
+    if (toolkit.has_runtime_library && !toolkit.nvcc.is_known() && (toolkit.environment.empty() || is_meant(context, toolkit.environment)))
       parts.push_back({toolkit.path, 0, label(toolkit) + ": runtime libraries without nvcc in " + toolkit.path});
   const auto* environments = context.machine.python.environments.get();
   if (environments == nullptr) return parts;
   static constexpr std::array<std::string_view, 4> runtimes{"nvidia-cuda-runtime", "cudatoolkit", "cuda-cudart", "cuda-runtime"};
   for (const PythonEnvironment& environment : *environments)
     for (const PythonPackage& package : environment.packages)
-      if (std::ranges::any_of(runtimes, [&](std::string_view name) { return package.name.starts_with(name); }))
+      if (is_meant(context, environment.prefix) && std::ranges::any_of(runtimes, [&](std::string_view name) { return package.name.starts_with(name); }))
         parts.push_back(quote(package));
   return parts;
 }

@@ -100,9 +100,12 @@ std::optional<Finding> judge_toolkit_newer_than_driver(const RuleContext& contex
   finding.parameters = {{"toolkit", label(*toolkit)}, {"driver", version}, {"driver_cuda", driver->text()}};
   finding.evidence = {quote(*toolkit), quote(context.machine.kernel_driver.version, "driver", "driver " + version + ": CUDA " + driver->text())};
   if (!newer_major) return finding;
-  const auto least = context.knowledge.least_driver_for_runtime(*own);
-  if (least && !context.in(World::Container))
-    finding.repair.push_back(make_action("update-driver", {{"version", least->text}, {"branch", std::to_string(least->branch)}}));
+  const bool windows = context.in(World::Wsl2);
+  if (const auto least = least_driver_for_framework(context.knowledge, *own, windows)) {
+    if (windows) finding.repair.push_back(make_action("update-windows-driver", {{"driver", least->text}, {"cuda", own->text()}}));
+    else if (context.in(World::Container)) finding.repair.push_back(make_action("update-driver-on-host", {{"branch", std::to_string(least->branch)}}));
+    else finding.repair.push_back(make_action("update-driver-to-version", {{"driver", least->text}}));
+  }
   for (Action& action : install_toolkit_actions(context, advised_release(context))) finding.repair.push_back(std::move(action));
   return finding;
 }
