@@ -43,6 +43,17 @@ bool has_gpu_node(const Machine& machine) {
   return nodes != nullptr && std::ranges::any_of(*nodes, is_nvidia_gpu_node);
 }
 
+/// The bus of a container is the host's: of its GPUs only those that were given in count.
+bool is_shown(const RuleContext& context, const MachineGpu& gpu) {
+  const auto& listed = context.machine.kernel_driver.gpus;
+  if (!context.in(World::Container) || listed.empty()) return true;
+  const auto found = std::ranges::find_if(listed, [&](const ProcGpu& g) { return names_device(g.address, gpu.device->address); });
+  if (found == listed.end()) return false;
+  const bool nodes_seen = context.machine.device_nodes.nodes.is_known();
+  return found->device_minor < 0 || !nodes_seen ||
+         device_node(context.machine, "/dev/nvidia" + std::to_string(found->device_minor)) != nullptr;
+}
+
 bool given_away(const MachineGpu& gpu) {
   return is_passthrough_driver(*gpu.device) || gpu.device->driver.is("nouveau") || gpu.device->driver.is("nova_core");
 }
@@ -84,7 +95,7 @@ GpuHere gpu_here(const RuleContext& context) {
 std::vector<const MachineGpu*> usable_gpus(const RuleContext& context) {
   std::vector<const MachineGpu*> found;
   for (const MachineGpu& gpu : context.gpus)
-    if (gpu.identity.compute_capability && !given_away(gpu)) found.push_back(&gpu);
+    if (gpu.identity.compute_capability && !given_away(gpu) && is_shown(context, gpu)) found.push_back(&gpu);
   return found;
 }
 

@@ -69,7 +69,12 @@ Finding finding_of(const RuleContext& context, const CpuBuild& build) {
 std::optional<PythonVersion> newest_python_with_gpu_build(const RuleContext& context, const CpuBuild& build) {
   const PythonEnvironment& environment = *build.judged->environment;
   const auto python = PythonVersion::parse(environment.abi.empty() ? environment.python.value_or("") : environment.abi);
-  if (build.install.framework != "torch" || !build.install.version || !python) return std::nullopt;
+  if (!build.install.version || !python) return std::nullopt;
+  if (build.install.framework == "tensorflow") {
+    const auto release = tensorflow_release(context.knowledge, *build.install.version);
+    return release && release->python.fit(*python) == PythonFit::TooNew ? release->python.newest() : std::nullopt;
+  }
+  if (build.install.framework != "torch") return std::nullopt;
   const Platform platform = linux_platform(environment.machine.empty() ? context.machine.os.architecture.value_or("")
                                                                        : environment.machine);
   std::optional<PythonVersion> newest;

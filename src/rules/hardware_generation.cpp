@@ -8,6 +8,7 @@
 #include "rules/framework_arch.h"
 #include "rules/framework_repair.h"
 #include "rules/hardware.h"
+#include "rules/software.h"
 
 namespace gpuvet {
 namespace {
@@ -95,6 +96,7 @@ namespace {
 
 /// A framework's build that serves one card and has no code for another.
 std::optional<Finding> judge_mixed_gpus_by_build(const RuleContext& context) {
+  if (!variable(context.machine, "CUDA_VISIBLE_DEVICES").empty()) return std::nullopt;  // the user has chosen
   for (const JudgedEnvironment& judged : context.environments) {
     for (const FrameworkInstall& install : wanted_installs(context, *judged.environment)) {
       const auto codes = gpu_code_of(context, install);

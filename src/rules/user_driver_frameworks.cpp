@@ -115,6 +115,9 @@ void add_other_build(const RuleContext& context, const NeedsCuda& need, Finding&
   if (!needs.driver && !needs.native_cuda) return;
   const WheelChoice choice = choose_wheel(context.knowledge, needs);
   if (!choice.found || (choice.older_release && !finding.repair.empty())) return;
+  if (!finding.repair.empty())
+    finding.repair.push_back(make_action("keep-driver-instead", {{"cuda", choice.cuda ? choice.cuda->text() : "-"},
+                                                                 {"driver", finding.parameters["driver"]}}));
   for (Action& action : install_choice(context, *need.environment, choice)) finding.repair.push_back(std::move(action));
 }
 
@@ -140,6 +143,7 @@ std::optional<Finding> driver_too_old_for_wheel(const RuleContext& context) {
     finding.evidence.insert(finding.evidence.end(), need.evidence.begin(), need.evidence.end());
     add_driver_update(context, *least, need.cuda, finding);
     add_other_build(context, need, finding);
+    if (finding.repair.empty()) finding.repair.push_back(make_action("find-gpu-build", {{"framework", need.framework}}));
     return finding;
   }
   return std::nullopt;
