@@ -119,6 +119,8 @@ std::optional<Finding> judge_rivals(const RuleContext& context, const PythonEnvi
     finding.variant = "gpu-wins";
     finding.evidence.push_back(quote(*build));
   }
+  // It works, only nobody knows how long; where the GPU was asked for and the CPU build's files are there, it does not.
+  finding.severity = finding.variant == "cpu-wins" && context.purpose.asked() ? Severity::Error : Severity::Warning;
   // The four OpenCV wheels differ in windows and extra modules, not in CUDA.
   if (group.framework == "opencv" || !gpu_is_meant(context)) finding.severity = Severity::Note;
   finding.repair = keep_one(context, environment, group, packages);

@@ -117,7 +117,7 @@ std::optional<Finding> jax_plugin_missing(const RuleContext& context) {
     if (!wants_framework(context, environment, "jax")) continue;
     auto finding = judge_environment(context, environment);
     if (!finding) continue;
-    if (another_framework_has_cuda(context, environment, "jax")) finding->severity = Severity::Note;
+    finding->severity = another_framework_has_cuda(context, environment, "jax") ? Severity::Note : by_purpose(context);
     return finding;
   }
   return std::nullopt;

@@ -112,7 +112,7 @@ std::optional<Finding> placeholder_package(const RuleContext& context) {
     Finding finding;
     finding.parameters = {{"packages", list_packages(placeholders)}, {"environment", label_of(environment)}};
     for (const PythonPackage* package : placeholders) finding.evidence.push_back(quote(*package));
-    if (harmless || !gpu_is_meant(context)) finding.severity = Severity::Note;
+    finding.severity = harmless || !gpu_is_meant(context) ? Severity::Note : by_purpose(context);
     finding.variant = harmless ? "harmless" : "";
     finding.repair.push_back(uninstall_packages(environment, names));
     if (!real.empty()) finding.repair.push_back(install_packages(environment, real));

@@ -23,6 +23,8 @@ Finding start(const RuleContext& context, const PythonEnvironment& environment, 
                         {"cuda", needs.cuda},
                         {"environment", label_of(environment)}};
   finding.evidence = needs.evidence;
+  // Without its libraries torch cannot even be imported; the others fall back to the CPU.
+  if (needs.framework != "torch") finding.severity = by_purpose(context);
   if (another_framework_has_cuda(context, environment, needs.framework)) finding.severity = Severity::Note;
   return finding;
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "model/version.h"
+#include "rules/cuda_needs.h"
 #include "rules/evidence.h"
 #include "rules/framework_facts.h"
 #include "rules/framework_packages.h"
@@ -48,13 +49,25 @@ bool share_a_file(const Wheel& a, const Wheel& b) {
   return a.family == "nccl" || a.family == "curand" || a.family == "cusolver";
 }
 
-bool is_required(const PythonEnvironment& environment, const PythonPackage& wanted) {
+bool names(const PythonPackage& package, std::string_view wanted) {
+  return std::ranges::any_of(package.requirements, [&](const std::string& requirement) {
+    const std::size_t end = std::min(requirement.find_first_of(" <>=!~;[("), requirement.size());
+    return normalised_distribution_name(requirement.substr(0, end)) == wanted;
+  });
+}
+
+/// Asked for by a framework, or by another library that one asks for; libraries that only ask for each other are left over.
+bool is_required(const PythonEnvironment& environment, const PythonPackage& wanted, int depth = 2) {
   return std::ranges::any_of(environment.packages, [&](const PythonPackage& package) {
-    if (package.state == "files-missing" || package.name == wanted.name) return false;
-    return std::ranges::any_of(package.requirements, [&](const std::string& requirement) {
-      const std::size_t end = std::min(requirement.find_first_of(" <>=!~;[("), requirement.size());
-      return normalised_distribution_name(requirement.substr(0, end)) == wanted.name;
-    });
+    if (package.state == "files-missing" || package.name == wanted.name || !names(package, wanted.name)) return false;
+    return !package.name.starts_with("nvidia-") || (depth > 0 && is_required(environment, package, depth - 1));
+  });
+}
+
+/// CuPy and ONNX Runtime take libraries that their metadata does not name.
+bool is_loaded(const RuleContext& context, const PythonEnvironment& environment, const Wheel& wheel) {
+  return std::ranges::any_of(cuda_needs(context, environment), [&](const CudaNeeds& needs) {
+    return needs.framework != "torch" && needs.cuda_major == wheel.cuda;
   });
 }
 
@@ -143,7 +156,7 @@ std::optional<Finding> duplicate_wheels(const RuleContext& context) {
       finding.evidence.push_back(quote(*pair.newer.package));
       overwritten = overwritten || pair.overwritten;
       for (const Wheel* wheel : {&pair.older, &pair.newer}) {
-        if (is_required(environment, *wheel->package)) continue;
+        if (is_required(environment, *wheel->package) || is_loaded(context, environment, *wheel)) continue;
         left_over = true;
         to_remove.push_back(wheel->package->name);
       }
