@@ -1,6 +1,7 @@
 // Is the framework that was asked for there, and in the environment that is used?
 
 #include <algorithm>
+#include <array>
 
 #include "rules/evidence.h"
 #include "rules/framework.h"
@@ -46,10 +47,21 @@ Origin quote_environment(const PythonEnvironment& environment) {
 
 std::string name_asked(const RuleContext& context) { return context.purpose.name + context.purpose.specifier; }
 
+/// Names of purposes that are no distribution on PyPI, or one without GPU code.
+bool is_distribution(std::string_view name) {
+  constexpr std::array others = {"paddle", "faiss", "opencv", "rapids", "dgl", "mxnet", "cupy", "tensorflow", "jax"};
+  return std::ranges::find(others, name) == others.end();
+}
+
 std::vector<Action> installation(const RuleContext& context, const PythonEnvironment& environment) {
-  auto actions = reinstall_framework(context, environment, context.purpose.name);
-  if (actions.empty()) actions.push_back(install_packages(environment, {name_asked(context)}));
-  return actions;
+  const std::string& name = context.purpose.name;
+  // A release that was asked for is taken as it was asked; without one the tables choose.
+  if (context.purpose.specifier.empty()) {
+    auto actions = reinstall_framework(context, environment, name == "onnxruntime" ? "onnxruntime-gpu" : name);
+    if (!actions.empty()) return actions;
+  }
+  if (is_distribution(name)) return {install_packages(environment, {name_asked(context)})};
+  return {make_action("find-gpu-build", {{"framework", name_asked(context)}})};
 }
 
 /// NAME@ENV names an environment that is not there.
