@@ -51,23 +51,6 @@ FileType type_of_entry(const dirent& entry, int directory) {
   return type_of(status.st_mode);
 }
 
-FileStatus status_of(const struct stat& from) {
-  FileStatus status;
-  status.type = type_of(from.st_mode);
-  status.mode = from.st_mode & 07777;
-  status.uid = from.st_uid;
-  status.gid = from.st_gid;
-  if (status.type == FileType::CharDevice || status.type == FileType::BlockDevice) {
-    status.device_major = major(from.st_rdev);
-    status.device_minor = minor(from.st_rdev);
-  }
-  if (status.type == FileType::Regular || status.type == FileType::Link) status.size = static_cast<std::uint64_t>(from.st_size);
-  status.device = from.st_dev;
-  status.inode = from.st_ino;
-  status.modified = from.st_mtime;
-  return status;
-}
-
 struct OpenFile {
   Fd fd;
   std::uint64_t size = 0;
@@ -182,6 +165,23 @@ tl::unexpected<SystemError> not_available(const char* what) {
 }
 
 }  // namespace
+
+FileStatus status_of(const struct stat& from) {
+  FileStatus status;
+  status.type = type_of(from.st_mode);
+  status.mode = from.st_mode & 07777;
+  status.uid = from.st_uid;
+  status.gid = from.st_gid;
+  if (status.type == FileType::CharDevice || status.type == FileType::BlockDevice) {
+    status.device_major = major(from.st_rdev);
+    status.device_minor = minor(from.st_rdev);
+  }
+  if (status.type == FileType::Regular || status.type == FileType::Link) status.size = static_cast<std::uint64_t>(from.st_size);
+  status.device = from.st_dev;
+  status.inode = from.st_ino;
+  status.modified = from.st_mtime;
+  return status;
+}
 
 Result<FileStatus> RootedSystem::status(std::string_view path, bool follow) {
   const auto fd = root_.open(path, O_PATH, follow);

@@ -1,6 +1,8 @@
 #pragma once
 // Files of a folder taken as a whole machine; the live host is the same over "/", with a few questions to the kernel more.
 
+#include <sys/stat.h>
+
 #include "system/system.h"
 #include "system/tree_walk.h"
 
@@ -28,6 +30,9 @@ class RootedSystem : public System {
  private:
   RootFolder root_;
 };
+
+/// What a stat says, in our words.
+FileStatus status_of(const struct stat& from);
 
 /// make_rooted_system with the way of resolving chosen: for tests and benchmarks.
 Result<std::unique_ptr<System>> make_rooted_system(const std::string& root, Resolution resolution);
