@@ -130,13 +130,17 @@ TEST(DgpuSwitchedOff, DesktopMayRememberAProfile) {
 }
 
 TEST(AmdWithCuda, NotOnLaptopsWithADriver) {
-  Machine machine = machine_with({function("0000:00:02.0", 0x8086, 0x46a6, 0x030000)});
+  Machine machine = machine_with({function("0000:03:00.0", 0x1002, 0x744c, 0x030000)});
   machine.packages.installed = known(std::vector<Package>{{.name = "nvidia-dkms-550",
                                                            .version = "550.120-0ubuntu1",
                                                            .architecture = "amd64",
                                                            .manager = "dpkg",
                                                            .status = "installed"}});
   EXPECT_TRUE(run(judge_amd_with_cuda_package, machine));
+  // Intel's processor graphics are no other card: the NVIDIA one is missing.
+  machine.pci = known(std::vector<PciDevice>{function("0000:00:02.0", 0x8086, 0x46a6, 0x030000)});
+  EXPECT_FALSE(run(judge_amd_with_cuda_package, machine));
+  machine.pci = known(std::vector<PciDevice>{function("0000:03:00.0", 0x1002, 0x744c, 0x030000)});
   machine.os.chassis_type = known<std::int64_t>(10);
   EXPECT_FALSE(run(judge_amd_with_cuda_package, machine));
 }
