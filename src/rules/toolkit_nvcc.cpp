@@ -54,10 +54,13 @@ NvccStory story_without_toolkit(const RuleContext& context) {
   return runtime_parts(context).empty() ? NvccStory::NotInstalled : NvccStory::RuntimeOnly;
 }
 
-/// A folder on PATH that is named like a toolkit's and holds no nvcc.
+/// A folder on PATH that is named like a toolkit's (…/cuda-11.8/bin) and holds no nvcc.
 std::string stale_folder(const Machine& machine) {
-  for (const std::string& folder : path_elements(variable(machine, "PATH")))
-    if (folder.ends_with("/bin") && folder.find("/cuda") != std::string::npos) return folder;
+  for (const std::string& folder : path_elements(variable(machine, "PATH"))) {
+    if (!folder.ends_with("/bin")) continue;
+    const std::string_view parent = std::string_view(folder).substr(0, folder.size() - 4);
+    if (parent.substr(parent.rfind('/') + 1).starts_with("cuda")) return folder;
+  }
   return {};
 }
 
@@ -89,11 +92,19 @@ Finding not_on_path(const RuleContext& context, const Toolkit& toolkit) {
     finding.parameters["stale"] = stale;
     for (const Origin& line : machine.shells.cuda_lines)
       if (line.text.find(stale) != std::string::npos) finding.evidence.push_back(line);
-  } else if (by_sudo(machine)) {
+    finding.repair.push_back(add_to_path_action(machine, folder));
+    return finding;
+  }
+  // A line that does not take effect where it stands: in a file that no shell reads, or behind something that was not followed.
+  for (const Origin& line : machine.shells.cuda_lines)
+    if (line.text.find(folder) != std::string::npos && finding.evidence.size() < 5) finding.evidence.push_back(line);
+  if (by_sudo(machine)) {
     finding.variant = "sudo";
     finding.repair.push_back(make_action("run-by-full-path", {{"program", nvcc}}));
     return finding;
   }
+  if (!variable(machine, "MODULEPATH").empty() && toolkit.origin != "deb" && toolkit.origin != "rpm")
+    finding.repair.push_back(make_action("load-environment-module", {{"folder", toolkit.path}}));
   finding.repair.push_back(add_to_path_action(machine, folder));
   return finding;
 }

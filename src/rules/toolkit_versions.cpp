@@ -50,7 +50,10 @@ struct Unserved {
 Unserved gpus_that(const RuleContext& context, auto&& condition) {
   Unserved found;
   for (const MachineGpu& gpu : context.gpus) {
-    if (!gpu.identity.compute_capability) continue;
+    // A GPU that its driver left behind is none for CUDA.
+    const bool left_behind =
+        context.loaded_driver && driver_serves(*context.loaded_driver, gpu.identity) == Served::DroppedByDriver;
+    if (!gpu.identity.compute_capability || left_behind) continue;
     ++found.of;
     if (condition(*gpu.identity.compute_capability)) found.gpus.push_back(&gpu);
   }
@@ -67,6 +70,11 @@ Finding finding_about(const Toolkit& toolkit, const Targets& targets, const Mach
                         {"greatest", targets.greatest->text()}};
   finding.evidence = {targets.origin, {"/sys/bus/pci/devices/" + gpu.device->address, 0, gpu.identity.label() + ", compute capability " + capability.text()}};
   return finding;
+}
+
+/// Another GPU is served: torch's builder asks for the architectures of all of them, whoever runs nvcc chooses one.
+Severity severity_beside_served(const RuleContext& context) {
+  return context.purpose.name == "build" ? Severity::Warning : Severity::Note;
 }
 
 /// Some release that takes all GPUs and this driver, if it is another one.
@@ -159,7 +167,7 @@ std::optional<Finding> judge_nvcc_too_old(const RuleContext& context) {
   // Builders ask for the GPU's own architecture; a plain nvcc run embeds PTX, which the driver compiles for it.
   const bool builds = context.purpose.name == "build", chosen_by_hand = !variable(context.machine, "TORCH_CUDA_ARCH_LIST").empty();
   finding.severity = builds && !chosen_by_hand ? Severity::Error : wants_compiler(context) && !builds ? Severity::Warning : Severity::Note;
-  if (too_new.gpus.size() < too_new.of) finding.severity = std::min(finding.severity, Severity::Warning);
+  if (too_new.gpus.size() < too_new.of) finding.severity = std::min(finding.severity, severity_beside_served(context));
   advise_release(context, *toolkit, finding);
   return finding;
 }
@@ -173,7 +181,7 @@ std::optional<Finding> judge_nvcc_dropped_arch(const RuleContext& context) {
   if (dropped.gpus.empty()) return std::nullopt;
   Finding finding = finding_about(*toolkit, targets, *dropped.gpus.front());
   finding.severity = severity_if_meant(context);
-  if (dropped.gpus.size() < dropped.of) finding.severity = wants_compiler(context) ? Severity::Warning : Severity::Note;
+  if (dropped.gpus.size() < dropped.of) finding.severity = severity_beside_served(context);
   advise_release(context, *toolkit, finding);
   return finding;
 }

@@ -234,6 +234,7 @@ TEST(ToolkitFiles, MissingFilesAndLibraries) {
   first(machine).components = known(std::vector<ToolkitComponent>{{"libcublas", "12.6", {"lib64/libcublas.so"}, 2}});
   EXPECT_EQ(run(judge_toolkit_incomplete, machine, "nvcc")->variant, "parts");
   first(machine).tools = {{"cuda-gdb", "/usr/local/cuda-12.6/bin/cuda-gdb", "elf", {"libtinfo.so.5"}}};
+  machine.environment["PATH"] = plain_path;
   EXPECT_EQ(run(judge_tool_library_missing, machine)->severity, Severity::Note);
   EXPECT_EQ(run(judge_tool_library_missing, machine, "nvcc")->severity, Severity::Warning);
   first(machine).tools.front().name = "ptxas";
