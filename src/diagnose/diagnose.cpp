@@ -97,8 +97,13 @@ Finding healthy_finding(const std::vector<ChainLink>& chain) {
   finding.layer = Layer::UserDriver;
   finding.severity = Severity::Note;
   for (const ChainLink& link : chain) {
-    if (link.state == LinkState::Ok && !link.detail.empty())
-      finding.evidence.push_back({std::string(layer_name(link.layer)), 0, link.detail});
+    if (link.state != LinkState::Ok || link.detail.empty()) continue;
+    finding.evidence.push_back({std::string(layer_name(link.layer)), 0, link.detail});
+    // The last link that was judged is what people asked about.
+    const bool toolkit_alone = link.layer == Layer::Toolkit && chain.front().state == LinkState::NotNeeded;
+    if (link.layer == Layer::Framework) finding.variant = "framework";
+    if (toolkit_alone) finding.variant = "toolkit";
+    if (link.layer == Layer::Framework || toolkit_alone) finding.parameters["what"] = link.detail;
   }
   return finding;
 }
