@@ -22,6 +22,12 @@ std::uint32_t leading_number(std::string_view text) {
   return number;
 }
 
+/// "9.1,<10.0" of ">=9.1,<10.0".
+std::string floor_in(std::string_view requirement) {
+  const std::size_t at = requirement.find(">=");
+  return at == std::string_view::npos ? std::string() : std::string(requirement.substr(at + 2));
+}
+
 std::string cudart_soname(const RuleContext& context, const CudaVersion& cuda) {
   if (const auto release = context.knowledge.cuda_release(cuda.text()); release && !release->libcudart_soname.empty())
     return release->libcudart_soname;
@@ -137,7 +143,7 @@ std::optional<CudaNeeds> needs_of_jax(const RuleContext& context, const PythonEn
   std::string cudnn = install->build != nullptr ? install->build->cudnn.value_or("") : "";
   if (cudnn.empty() && install->version)
     if (const auto release = jax_release(context.knowledge, *install->version))
-      if (const auto* of_major = release->of_major(install->cuda->major)) cudnn = of_major->min_cudnn;
+      if (const auto* of_major = release->of_major(install->cuda->major)) cudnn = floor_in(of_major->min_cudnn);
   add_cudnn(needs, leading_number(cudnn));
   return needs;
 }
