@@ -33,9 +33,8 @@ std::vector<GpuCodeOfInstall> gpu_code_of(const RuleContext& context, const Fram
 }
 
 bool serves_none(const std::vector<GpuCodeOfInstall>& codes) {
-  return !codes.empty() && std::ranges::none_of(codes, [](const GpuCodeOfInstall& one) {
-    return runs(one.code) || one.code == GpuCode::Unknown;
-  });
+  return !codes.empty() &&
+         std::ranges::none_of(codes, [](const GpuCodeOfInstall& one) { return runs(one.code) || one.code == GpuCode::Unknown; });
 }
 
 namespace framework {
@@ -57,8 +56,9 @@ std::optional<Finding> judge_code(const RuleContext& context, Wanted wanted) {
                             {"environment", label_of(*judged.environment)}};
       finding.evidence = {quote_capability(*codes.front().gpu), install.origin};
       if (install.package != nullptr) finding.evidence.push_back(quote(*install.package));
-      finding.evidence.push_back({"release tables", 0, label_of(install) + " (" + flavour_text(install) + ") carries code for " +
-                                                           install.targets.text()});
+      finding.evidence.push_back(
+          {"release tables", 0,
+           label_of(install) + " (" + flavour_text(install) + ") carries code for " + install.targets.text()});
       finding.repair = steps_to_gpu_build(context, *judged.environment, install.framework);
       return finding;
     }

@@ -41,8 +41,8 @@ std::optional<Companion> companion(const PythonEnvironment& environment, const s
 /// Builds of somebody's own, and conda's, whose solver keeps the packages of one build together.
 bool is_own_build(const std::optional<ReleaseVersion>& version, const PythonPackage* package) {
   if (package != nullptr && (package->manager == "conda" || package->manager == "distribution")) return true;
-  return !version || version->phase < 0 || version->local.find("nv") != std::string::npos ||
-         version->local.starts_with("git") || version->local.starts_with("gcc");
+  return !version || version->phase < 0 || version->local.find("nv") != std::string::npos || version->local.starts_with("git") ||
+         version->local.starts_with("gcc");
 }
 
 bool builds_differ(const FrameworkInstall& torch, const Companion& other) {

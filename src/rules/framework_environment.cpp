@@ -130,9 +130,8 @@ std::optional<Finding> framework_not_installed(const RuleContext& context) {
   if (sees_framework(context, environment, context.purpose.name)) return wrong_version(context, environment);
   if (!is_fully_seen(environment)) return std::nullopt;
   Finding finding;
-  finding.parameters = {{"framework", name_asked(context)},
-                        {"environment", label_of(environment)},
-                        {"python", environment.python.value_or("?")}};
+  finding.parameters = {
+      {"framework", name_asked(context)}, {"environment", label_of(environment)}, {"python", environment.python.value_or("?")}};
   finding.evidence = {quote_environment(environment)};
   finding.evidence.push_back({environment.site_packages.empty() ? environment.prefix : environment.site_packages.front(), 0,
                               std::to_string(environment.package_count) + " packages, no " + context.purpose.name});
@@ -149,7 +148,8 @@ std::optional<Finding> python_too_new_to_install(const RuleContext& context) {
   WheelNeeds needs;
   needs.framework = name;
   needs.python = PythonVersion::parse(environment.abi.empty() ? environment.python.value_or("") : environment.abi);
-  needs.platform = linux_platform(environment.machine.empty() ? context.machine.os.architecture.value_or("") : environment.machine);
+  needs.platform =
+      linux_platform(environment.machine.empty() ? context.machine.os.architecture.value_or("") : environment.machine);
   if (!needs.python || needs.python->free_threaded || needs.platform == Platform::Unknown) return std::nullopt;
   const WheelChoice choice = choose_wheel(context.knowledge, needs);
   if (choice.found || choice.obstacle != WheelObstacle::PythonTooNew || !choice.needed_python) return std::nullopt;

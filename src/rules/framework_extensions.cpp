@@ -103,9 +103,8 @@ std::string python_of(const PythonEnvironment& environment) {
 }
 
 /// Distributions with compiled code against libtorch whose pin of torch is one of the C++ interface.
-constexpr std::array compiled_against_pin = {"xformers",       "vllm",   "sgl-kernel", "fbgemm-gpu",   "torch-tensorrt",
-                                             "torch-scatter",  "torchcodec", "flash-attn", "flashinfer", "nixl",
-                                             "torch-sparse"};
+constexpr std::array compiled_against_pin = {"xformers",       "vllm",       "sgl-kernel", "fbgemm-gpu",
+                                             "torch-tensorrt", "torchcodec", "flash-attn"};
 
 bool has_compiled_pin(const PythonPackage& package) {
   return std::ranges::find(compiled_against_pin, package.name) != compiled_against_pin.end();
@@ -123,7 +122,8 @@ std::optional<Mismatch> mismatch_of(const RuleContext& context, const FrameworkI
     const Origin origin{package.folder, 0, package.name + " " + tag->text};
     if (tag->torch != minor) return Mismatch{"", tag->torch, origin};
     const auto* abi = torch.build != nullptr ? torch.build->cxx11_abi.get() : nullptr;
-    if (tag->cxx11_abi && abi != nullptr && *abi != *tag->cxx11_abi) return Mismatch{"abi", *tag->cxx11_abi ? "TRUE" : "FALSE", origin};
+    if (tag->cxx11_abi && abi != nullptr && *abi != *tag->cxx11_abi)
+      return Mismatch{"abi", *tag->cxx11_abi ? "TRUE" : "FALSE", origin};
     if (tag->cuda_major && torch.cuda && torch.cuda->major != *tag->cuda_major)
       return Mismatch{"cuda", std::to_string(*tag->cuda_major), origin};
     return std::nullopt;
@@ -135,7 +135,8 @@ std::optional<Mismatch> mismatch_of(const RuleContext& context, const FrameworkI
     if (const auto version = ReleaseVersion::parse(package.version))
       wanted = torch_of_companion(context.knowledge, "xformers", *version);
     // 0.0.35 on is built for the stable interface of 2.10 and later.
-    if (const auto release = ReleaseVersion::parse(wanted); release && *ReleaseVersion::parse("2.9.99") < *release) return std::nullopt;
+    if (const auto release = ReleaseVersion::parse(wanted); release && *ReleaseVersion::parse("2.9.99") < *release)
+      return std::nullopt;
     origin = quote(package);
   }
   const auto release = ReleaseVersion::parse(wanted);
@@ -268,7 +269,9 @@ std::optional<Finding> extension_arch_missing(const RuleContext& context) {
                             {"name", package.name},
                             {"gpu", gpus.front()->identity.label()},
                             {"capability", gpus.front()->identity.compute_capability->text()},
-                            {"needs", needs->targets.known() ? needs->targets.text() : needs->least ? needs->least->text() + "+" : "?"},
+                            {"needs", needs->targets.known() ? needs->targets.text()
+                                      : needs->least         ? needs->least->text() + "+"
+                                                             : "?"},
                             {"environment", label_of(environment)}};
       finding.evidence = {quote_capability(*gpus.front()), quote(package), needs->source};
       const bool too_old = needs->least && *gpus.front()->identity.compute_capability < *needs->least;

@@ -27,9 +27,8 @@ std::optional<RunningDriver> driver_of_library(const RuleContext& context, const
   const auto version = text != nullptr ? DriverVersion::parse(*text) : std::nullopt;
   if (!version) return std::nullopt;
   const bool wsl = library.kind == "wsl";
-  return RunningDriver{*version,
-                       wsl ? native_cuda_of_wsl(context.knowledge, *version) : context.knowledge.native_cuda(*version), wsl,
-                       quote(library.version, library.path, "driver " + *text)};
+  return RunningDriver{*version, wsl ? native_cuda_of_wsl(context.knowledge, *version) : context.knowledge.native_cuda(*version),
+                       wsl, quote(library.version, library.path, "driver " + *text)};
 }
 
 bool is_nvidia_gpu_node(const DeviceNode& node) {
@@ -66,8 +65,9 @@ std::optional<RunningDriver> running_driver(const RuleContext& context) {
     return driver_of_library(context, *context.libcuda);
   if (context.in(World::Wsl2)) return std::nullopt;
   if (context.loaded_driver)
-    return RunningDriver{*context.loaded_driver, context.knowledge.native_cuda(*context.loaded_driver), false,
-                         quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version", context.loaded_driver->text)};
+    return RunningDriver{
+        *context.loaded_driver, context.knowledge.native_cuda(*context.loaded_driver), false,
+        quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version", context.loaded_driver->text)};
   if (context.installed_driver)
     return RunningDriver{*context.installed_driver,
                          context.knowledge.native_cuda(*context.installed_driver),

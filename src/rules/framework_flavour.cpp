@@ -75,8 +75,8 @@ std::optional<PythonVersion> newest_python_with_gpu_build(const RuleContext& con
     return release && release->python.fit(*python) == PythonFit::TooNew ? release->python.newest() : std::nullopt;
   }
   if (build.install.framework != "torch") return std::nullopt;
-  const Platform platform = linux_platform(environment.machine.empty() ? context.machine.os.architecture.value_or("")
-                                                                       : environment.machine);
+  const Platform platform =
+      linux_platform(environment.machine.empty() ? context.machine.os.architecture.value_or("") : environment.machine);
   std::optional<PythonVersion> newest;
   for (const TorchBuild& one : torch_builds_of(context.knowledge, *build.install.version)) {
     if (!one.is_cuda() || !one.has_platform(platform)) continue;
@@ -165,7 +165,8 @@ namespace {
 /// community's have a plain linux tag and a version without "+cu…".
 bool is_desktop_wheel(const FrameworkInstall& install) {
   if (install.package == nullptr || install.package->manager != "pip" || !install.version) return false;
-  if (contains_ignoring_case(install.package->url, "jetson") || contains_ignoring_case(install.package->url, "/jp/")) return false;
+  if (contains_ignoring_case(install.package->url, "jetson") || contains_ignoring_case(install.package->url, "/jp/"))
+    return false;
   const std::string& local = install.version->local;
   if (install.version->phase < 0 || local.find("nv") != std::string::npos) return false;
   const bool manylinux = std::ranges::any_of(install.package->tags, [](const std::string& tag) {

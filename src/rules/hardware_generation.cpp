@@ -113,10 +113,13 @@ std::optional<Finding> judge_mixed_gpus_by_build(const RuleContext& context) {
                             {"new_gpu", served->gpu->identity.label()},
                             {"capability", left_out->gpu->identity.compute_capability->text()},
                             {"targets", install.targets.text()}};
-      finding.evidence = {quote_capability(*left_out->gpu), quote_capability(*served->gpu), install.origin,
+      finding.evidence = {quote_capability(*left_out->gpu),
+                          quote_capability(*served->gpu),
+                          install.origin,
                           {"release tables", 0, label_of(install) + " carries code for " + install.targets.text()}};
       finding.repair = reinstall_framework(context, *judged.environment, install.framework);
-      if (finding.repair.empty()) finding.repair.push_back(make_action("show-only-gpu", {{"gpu", served->gpu->identity.label()}}));
+      if (finding.repair.empty())
+        finding.repair.push_back(make_action("show-only-gpu", {{"gpu", served->gpu->identity.label()}}));
       return finding;
     }
   }

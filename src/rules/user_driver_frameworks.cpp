@@ -76,9 +76,7 @@ void add_onnxruntime(const RuleContext& context, const PythonEnvironment& enviro
 }
 
 /// conda's cuda-compat brings a newer user-mode driver into the environment.
-bool brings_own_driver(const PythonEnvironment& environment) {
-  return !packages_with_prefix(environment, "cuda-compat").empty();
-}
+bool brings_own_driver(const PythonEnvironment& environment) { return !packages_with_prefix(environment, "cuda-compat").empty(); }
 
 std::vector<NeedsCuda> all_needs(const RuleContext& context) {
   std::vector<NeedsCuda> all;
@@ -116,8 +114,8 @@ void add_other_build(const RuleContext& context, const NeedsCuda& need, Finding&
   const WheelChoice choice = choose_wheel(context.knowledge, needs);
   if (!choice.found || (choice.older_release && !finding.repair.empty())) return;
   if (!finding.repair.empty())
-    finding.repair.push_back(make_action("keep-driver-instead", {{"cuda", choice.cuda ? choice.cuda->text() : "-"},
-                                                                 {"driver", finding.parameters["driver"]}}));
+    finding.repair.push_back(make_action(
+        "keep-driver-instead", {{"cuda", choice.cuda ? choice.cuda->text() : "-"}, {"driver", finding.parameters["driver"]}}));
   for (Action& action : install_choice(context, *need.environment, choice)) finding.repair.push_back(std::move(action));
 }
 
@@ -160,13 +158,11 @@ std::optional<Finding> ptx_newer_than_driver(const RuleContext& context) {
       if (by_ptx == codes.end() || install.targets.inferred || install.targets_are_of_neighbour) continue;
       if (std::ranges::any_of(codes, [](const GpuCodeOfInstall& c) { return c.code == GpuCode::Runs; })) continue;
       Finding finding;
-      finding.parameters = {{"framework", label_of(install)},
-                            {"cuda", install.cuda->text()},
-                            {"gpu", by_ptx->gpu->identity.label()},
-                            {"capability", by_ptx->gpu->identity.compute_capability->text()},
-                            {"targets", install.targets.text()},
-                            {"driver", driver->version.text},
-                            {"native", driver->native->text()}};
+      finding.parameters = {
+          {"framework", label_of(install)},       {"cuda", install.cuda->text()},
+          {"gpu", by_ptx->gpu->identity.label()}, {"capability", by_ptx->gpu->identity.compute_capability->text()},
+          {"targets", install.targets.text()},    {"driver", driver->version.text},
+          {"native", driver->native->text()}};
       finding.evidence = {driver->origin, quote_capability(*by_ptx->gpu), install.origin};
       const auto release = context.knowledge.cuda_release(install.cuda->text());
       if (release && release->driver_linux) add_driver_update(context, *release->driver_linux, *install.cuda, finding);
