@@ -66,7 +66,8 @@ const HostCompiler* fitting_compiler(const Machine& machine, const Toolkit& tool
   if (compilers == nullptr) return nullptr;
   for (const HostCompiler& compiler : *compilers) {
     const auto major = major_of(compiler);
-    if (!major || is_clang(compiler) || compiler.found_by == "beside nvcc" || !is_inside(range_of(toolkit, false), *major)) continue;
+    if (!major || is_clang(compiler) || compiler.found_by == "beside nvcc" || !is_inside(range_of(toolkit, false), *major))
+      continue;
     if (compiler.name.find("g++") == std::string::npos) continue;
     if (best == nullptr || *major > *major_of(*best)) best = &compiler;
   }
@@ -76,7 +77,8 @@ const HostCompiler* fitting_compiler(const Machine& machine, const Toolkit& tool
 /// "2.41" against 2.41, by number.
 bool at_least(std::string_view version, int major, int minor) {
   const auto parsed = CudaVersion::parse(version);  // two numbers with a dot between them
-  return parsed && (static_cast<int>(parsed->major) > major || (static_cast<int>(parsed->major) == major && static_cast<int>(parsed->minor) >= minor));
+  return parsed && (static_cast<int>(parsed->major) > major ||
+                    (static_cast<int>(parsed->major) == major && static_cast<int>(parsed->minor) >= minor));
 }
 
 /// The newest release of the toolkit that may be advised, when it is newer than this one.
@@ -99,7 +101,8 @@ const HostCompiler* host_compiler_for(const RuleContext& context, const Toolkit&
     if (names_compiler(machine, name)) return found_by(*compilers, name);
   }
   if (toolkit.origin == "conda") return nullptr;  // its activation scripts choose conda's own compiler
-  const std::string folder = toolkit.nvcc.is_known() ? toolkit.nvcc.get()->substr(0, toolkit.nvcc.get()->rfind('/')) : toolkit.path + "/bin";
+  const std::string folder =
+      toolkit.nvcc.is_known() ? toolkit.nvcc.get()->substr(0, toolkit.nvcc.get()->rfind('/')) : toolkit.path + "/bin";
   for (const HostCompiler& compiler : *compilers) {
     const bool own = compiler.path.starts_with(folder + "/") || compiler.path.starts_with(toolkit.path + "/bin/") ||
                      (toolkit.origin == "distribution" && compiler.path.starts_with("/usr/lib/nvidia-cuda-toolkit/"));
@@ -128,7 +131,9 @@ std::optional<Finding> judge_host_compiler(const RuleContext& context) {
                         {"path", compiler->path},
                         {"toolkit", label(*toolkit)},
                         {"limit", std::to_string(too_old ? *range.least : *range.greatest)}};
-  finding.evidence = {range.origin, {compiler->path, 0, compiler->path + " -> " + compiler->real_path + ", version " + compiler->version.value_or("")}};
+  finding.evidence = {
+      range.origin,
+      {compiler->path, 0, compiler->path + " -> " + compiler->real_path + ", version " + compiler->version.value_or("")}};
   if (compiler->found_by != "PATH" && !variable(machine, compiler->found_by).empty())
     finding.evidence.push_back(quote_variable(machine, compiler->found_by));
   if (const auto* fitting = fitting_compiler(machine, *toolkit)) {
@@ -151,7 +156,9 @@ std::optional<Finding> judge_glibc_headers(const RuleContext& context) {
   Finding finding;
   finding.severity = severity_if_meant(context);
   const std::string header = toolkit->headers_fit_glibc_2_41.origin().source;
-  finding.parameters = {{"glibc", *glibc}, {"toolkit", label(*toolkit)}, {"header", header.empty() ? toolkit->path + "/include/crt/math_functions.h" : header}};
+  finding.parameters = {{"glibc", *glibc},
+                        {"toolkit", label(*toolkit)},
+                        {"header", header.empty() ? toolkit->path + "/include/crt/math_functions.h" : header}};
   finding.evidence = {quote(toolkit->headers_fit_glibc_2_41, finding.parameters["header"], "sinpi, cospi without noexcept"),
                       quote(machine.toolkits.libc_headers, "/usr/include/features.h", "glibc " + *glibc)};
   // glibc 2.42 adds rsqrt, which the headers of 13.0 and 13.1 declare in the old way (ggml-org/llama.cpp issues 17615, 19100).

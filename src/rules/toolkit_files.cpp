@@ -44,14 +44,16 @@ std::string few(std::vector<std::string> names) {
 
 std::vector<Action> repair_of_files(const RuleContext& context, const Toolkit& toolkit) {
   std::string release = release_text(toolkit);
-  if (toolkit.origin == "runfile") return {make_action("run-cuda-runfile-again", {{"folder", toolkit.path}, {"release", release}})};
+  if (toolkit.origin == "runfile")
+    return {make_action("run-cuda-runfile-again", {{"folder", toolkit.path}, {"release", release}})};
   if (toolkit.origin == "conda")
     return {make_action("install-conda-cuda-compiler", {{"release", release}, {"environment", toolkit.environment}})};
   if (release.empty() || toolkit.origin == "unknown") return install_toolkit_actions(context, advised_release(context));
   std::string dashed = release;
   std::ranges::replace(dashed, '.', '-');
   const bool own = toolkit.origin == "distribution" || toolkit.origin == "pacman";
-  return {make_action(own ? "reinstall-distribution-toolkit" : "complete-cuda-packages", {{"release", release}, {"package_release", dashed}})};
+  return {make_action(own ? "reinstall-distribution-toolkit" : "complete-cuda-packages",
+                      {{"release", release}, {"package_release", dashed}})};
 }
 
 // ---- tools' own libraries --------------------------------------------------------------------------------------------------
@@ -73,13 +75,16 @@ BrokenTool broken_tool(const Toolkit& toolkit) {
 }
 
 Action library_action(const std::string& soname) {
-  const bool ncurses = soname.starts_with("libtinfo.so.5") || soname.starts_with("libncurses.so.5") || soname.starts_with("libncursesw.so.5");
+  const bool ncurses =
+      soname.starts_with("libtinfo.so.5") || soname.starts_with("libncurses.so.5") || soname.starts_with("libncursesw.so.5");
   return make_action(ncurses ? "install-ncurses5" : "install-package-of-library", {{"library", soname}});
 }
 
 // ---- several toolkits ------------------------------------------------------------------------------------------------------
 
-bool is_usable(const Toolkit* toolkit) { return toolkit != nullptr && toolkit->nvcc.is_known() && cuda_version_of(*toolkit).has_value(); }
+bool is_usable(const Toolkit* toolkit) {
+  return toolkit != nullptr && toolkit->nvcc.is_known() && cuda_version_of(*toolkit).has_value();
+}
 
 struct Shadowed {
   const Toolkit* toolkit = nullptr;
@@ -172,7 +177,8 @@ std::optional<Finding> judge_tool_library_missing(const RuleContext& context) {
   Finding finding;
   finding.variant = broken.compiles ? "" : "other-tool";
   finding.severity = broken.compiles ? severity_if_meant(context) : std::min(severity_if_meant(context), Severity::Warning);
-  finding.parameters = {{"tool", broken.tool->name}, {"path", broken.tool->path}, {"libraries", join(broken.tool->missing_libraries, ", ")}};
+  finding.parameters = {
+      {"tool", broken.tool->name}, {"path", broken.tool->path}, {"libraries", join(broken.tool->missing_libraries, ", ")}};
   for (const ToolkitTool& tool : toolkit->tools)
     if (!tool.missing_libraries.empty() && finding.evidence.size() < 6)
       finding.evidence.push_back({tool.path, 0, "needs " + join(tool.missing_libraries, ", ")});
@@ -218,14 +224,17 @@ std::optional<Finding> judge_distro_toolkit_mixed(const RuleContext& context) {
   const Toolkit *distribution = nullptr, *nvidia = nullptr;
   for (const Toolkit* toolkit : toolkits_with_nvcc(machine)) {
     if (!toolkit->environment.empty() || !cuda_version_of(*toolkit)) continue;
-    if (toolkit->origin == "distribution") distribution = toolkit;
-    else if (nvidia == nullptr || stable_name(*toolkit) == "/usr/local/cuda") nvidia = toolkit;
+    if (toolkit->origin == "distribution")
+      distribution = toolkit;
+    else if (nvidia == nullptr || stable_name(*toolkit) == "/usr/local/cuda")
+      nvidia = toolkit;
   }
   if (distribution == nullptr || nvidia == nullptr || same_release(*distribution, *nvidia)) return std::nullopt;
   const auto compiler = nvcc_in_path(machine, variable(machine, "PATH"));
   auto linker = toolkit_of_linker(machine);
   if (compiler.toolkit == distribution && loads_libraries_of(machine, *nvidia)) linker = {nvidia, nvidia->path, {}};
-  const bool differ = is_usable(compiler.toolkit) && is_usable(linker.toolkit) && !same_release(*compiler.toolkit, *linker.toolkit);
+  const bool differ =
+      is_usable(compiler.toolkit) && is_usable(linker.toolkit) && !same_release(*compiler.toolkit, *linker.toolkit);
   Finding finding;
   finding.severity = differ ? Severity::Warning : Severity::Note;
   finding.variant = differ ? "" : "beside";
@@ -233,7 +242,8 @@ std::optional<Finding> judge_distro_toolkit_mixed(const RuleContext& context) {
   finding.evidence = {quote(*distribution), quote(*nvidia)};
   if (differ) {
     finding.evidence.push_back({compiler.named, 0, "nvcc on PATH: " + label(*compiler.toolkit)});
-    finding.evidence.push_back({linker.named, 0, "libraries on the path of the linker and the loader: " + label(*linker.toolkit)});
+    finding.evidence.push_back(
+        {linker.named, 0, "libraries on the path of the linker and the loader: " + label(*linker.toolkit)});
   }
   finding.repair.push_back(make_action("remove-distribution-toolkit"));
   return finding;
@@ -259,7 +269,10 @@ std::optional<Finding> judge_tool_renamed(const RuleContext& context) {
       if (tool == nullptr || !older->environment.empty()) continue;
       Finding finding;
       finding.severity = Severity::Note;
-      finding.parameters = {{"tool", std::string(one.tool)}, {"successor", std::string(one.successor)}, {"used", label(*used)}, {"older", label(*older)}};
+      finding.parameters = {{"tool", std::string(one.tool)},
+                            {"successor", std::string(one.successor)},
+                            {"used", label(*used)},
+                            {"older", label(*older)}};
       finding.evidence = {{tool->path, 0, label(*older)}, quote(*used)};
       return finding;
     }

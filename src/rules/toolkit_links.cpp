@@ -20,8 +20,8 @@ std::string without_slash(std::string_view path) {
 bool is_named(const Machine& machine, const std::string& link) {
   for (const std::string& folder : path_elements(variable(machine, "PATH")))
     if (folder == link + "/bin" || folder + "/nvcc" == link) return true;
-  return std::ranges::any_of(
-      home_variables, [&](std::string_view name) { return without_slash(variable(machine, name)) == link; });
+  return std::ranges::any_of(home_variables,
+                             [&](std::string_view name) { return without_slash(variable(machine, name)) == link; });
 }
 
 /// Everything looks for a toolkit here when nothing names one.
@@ -153,7 +153,8 @@ std::optional<Finding> judge_cuda_link_broken(const RuleContext& context) {
   const Machine& machine = context.machine;
   const ToolkitLink* link = broken_link(context);
   const bool relied_on = link != nullptr;
-  if (link == nullptr) link = first_that(context, [](const ToolkitLink& one) { return is_usual(one.path) && one.state == "dangling"; });
+  if (link == nullptr)
+    link = first_that(context, [](const ToolkitLink& one) { return is_usual(one.path) && one.state == "dangling"; });
   if (link == nullptr) return std::nullopt;
   Finding finding;
   finding.severity = severity_of_link(context, *link, relied_on);

@@ -15,21 +15,24 @@ bool path_seen(const Machine& machine) { return !variable(machine, "PATH").empty
 bool is_meant(const RuleContext& context, const std::string& prefix) {
   const auto* active = active_environment(context.machine);
   return (active != nullptr && active->prefix == prefix) ||
-         std::ranges::any_of(context.environments, [&](const JudgedEnvironment& judged) { return judged.environment->prefix == prefix; });
+         std::ranges::any_of(context.environments,
+                             [&](const JudgedEnvironment& judged) { return judged.environment->prefix == prefix; });
 }
 
 /// A part of CUDA that programs run with and that compiles nothing.
 std::vector<Origin> runtime_parts(const RuleContext& context) {
   std::vector<Origin> parts;
   for (const Toolkit& toolkit : *context.machine.toolkits.found.get())
-    if (toolkit.has_runtime_library && !toolkit.nvcc.is_known() && (toolkit.environment.empty() || is_meant(context, toolkit.environment)))
+    if (toolkit.has_runtime_library && !toolkit.nvcc.is_known() &&
+        (toolkit.environment.empty() || is_meant(context, toolkit.environment)))
       parts.push_back({toolkit.path, 0, label(toolkit) + ": runtime libraries without nvcc in " + toolkit.path});
   const auto* environments = context.machine.python.environments.get();
   if (environments == nullptr) return parts;
   static constexpr std::array<std::string_view, 4> runtimes{"nvidia-cuda-runtime", "cudatoolkit", "cuda-cudart", "cuda-runtime"};
   for (const PythonEnvironment& environment : *environments)
     for (const PythonPackage& package : environment.packages)
-      if (is_meant(context, environment.prefix) && std::ranges::any_of(runtimes, [&](std::string_view name) { return package.name.starts_with(name); }))
+      if (is_meant(context, environment.prefix) &&
+          std::ranges::any_of(runtimes, [&](std::string_view name) { return package.name.starts_with(name); }))
         parts.push_back(quote(package));
   return parts;
 }
@@ -50,7 +53,8 @@ NvccStory story_without_toolkit(const RuleContext& context) {
   const auto& found = *context.machine.toolkits.found.get();
   if (std::ranges::any_of(found, [](const Toolkit& t) { return t.nvcc.is_not_seen(); })) return NvccStory::Unknown;
   if (toolkit_without_its_nvcc(context) != nullptr) return NvccStory::Incomplete;
-  if (toolkit_of_other_environment(context) != nullptr) return path_seen(context.machine) ? NvccStory::NotOnPath : NvccStory::Unknown;
+  if (toolkit_of_other_environment(context) != nullptr)
+    return path_seen(context.machine) ? NvccStory::NotOnPath : NvccStory::Unknown;
   return runtime_parts(context).empty() ? NvccStory::NotInstalled : NvccStory::RuntimeOnly;
 }
 
@@ -116,7 +120,8 @@ Finding in_other_environment(const RuleContext& context, const Toolkit& toolkit)
   finding.parameters = {{"nvcc", nvcc}, {"environment", toolkit.environment}, {"toolkit", label(toolkit)}};
   finding.evidence.push_back({nvcc, 0, label(toolkit)});
   quote_environment(context.machine, finding.evidence);
-  if (toolkit.origin == "conda") finding.repair.push_back(make_action("activate-conda-environment", {{"environment", toolkit.environment}}));
+  if (toolkit.origin == "conda")
+    finding.repair.push_back(make_action("activate-conda-environment", {{"environment", toolkit.environment}}));
   for (Action& action : install_toolkit_actions(context, advised_release(context))) finding.repair.push_back(std::move(action));
   return finding;
 }
@@ -166,7 +171,8 @@ std::optional<Finding> judge_runtime_only(const RuleContext& context) {
   // The release that is there already, so that both parts fit.
   std::string release;
   for (const Toolkit& toolkit : *context.machine.toolkits.found.get())
-    if (toolkit.has_runtime_library && toolkit.environment.empty() && toolkit.origin != "distribution") release = release_text(toolkit);
+    if (toolkit.has_runtime_library && toolkit.environment.empty() && toolkit.origin != "distribution")
+      release = release_text(toolkit);
   finding.repair = install_toolkit_actions(context, release.empty() ? advised_release(context) : release);
   return finding;
 }
@@ -176,7 +182,8 @@ std::optional<Finding> judge_nvcc_not_on_path(const RuleContext& context) {
   const Toolkit* toolkit = toolkit_to_use(context);
   const bool elsewhere = toolkit == nullptr;
   if (elsewhere && !wants_compiler(context)) return std::nullopt;
-  Finding finding = elsewhere ? in_other_environment(context, *toolkit_of_other_environment(context)) : not_on_path(context, *toolkit);
+  Finding finding =
+      elsewhere ? in_other_environment(context, *toolkit_of_other_environment(context)) : not_on_path(context, *toolkit);
   // A toolkit that nobody compiles with need not be on PATH.
   finding.severity = wants_compiler(context) ? Severity::Error : Severity::Note;
   return finding;

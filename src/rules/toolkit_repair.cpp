@@ -41,7 +41,8 @@ std::optional<CudaVersion> driver_cuda(const RuleContext& context) {
   };
   if (context.loaded_driver) consider(context.loaded_driver);
   // A compat libcuda serves more than its driver; without a module (WSL2) the library is all there is.
-  if (context.libcuda != nullptr && (context.libcuda->kind == "compat" || !context.loaded_driver) && context.libcuda->kind != "stub")
+  if (context.libcuda != nullptr && (context.libcuda->kind == "compat" || !context.loaded_driver) &&
+      context.libcuda->kind != "stub")
     if (const auto* version = context.libcuda->version.get()) consider(DriverVersion::parse(*version));
   if (!best && !context.loaded_driver) consider(context.installed_driver);
   return best;

@@ -121,13 +121,20 @@ std::string variant_of(const Machine& machine, const Views& views, const Origin*
   return {};
 }
 
-std::vector<Action> repair_for(const Machine& machine, const std::string& variant, const std::string& folder, const Origin* line) {
+/// A terminal of the user's own shell would have it.
+bool own_terminal_sees(const Machine& machine, const Views& views) {
+  return std::ranges::any_of(views.seeing, [&](const ShellForecast* forecast) {
+    return is_of_login_shell(machine, *forecast) && forecast->kind == "interactive";
+  });
+}
+
+std::vector<Action> repair_for(const Machine& machine, const Views& views, const std::string& variant, const std::string& folder,
+                               const Origin* line) {
   if (variant == "overwritten") return {};
-  if (variant == "terminal-only") {
-    const std::string guarded = line != nullptr ? line->source : start_up_file(machine);
-    return {make_action("set-path-before-interactive-guard", {{"folder", folder}, {"file", guarded}}),
-            make_action("set-path-for-services", {{"folder", folder}})};
-  }
+  const Action services = make_action("set-path-for-services", {{"folder", folder}});
+  if (variant == "terminal-only" && line != nullptr && line->source.ends_with("rc"))
+    return {make_action("set-path-before-interactive-guard", {{"folder", folder}, {"file", line->source}}), services};
+  if (own_terminal_sees(machine, views)) return {make_action("start-new-terminal"), services};
   return {add_to_path_action(machine, folder)};
 }
 
@@ -165,7 +172,7 @@ std::optional<Finding> judge_shell_startup(const RuleContext& context) {
   finding.evidence.push_back({"start-up files", 0, "PATH leads to nvcc in: " + names_of(views.seeing)});
   if (!views.blind.empty()) finding.evidence.push_back({"start-up files", 0, "and not in: " + names_of(views.blind)});
   if (process_lacks_it) finding.evidence.push_back(quote_variable(machine, "PATH"));
-  for (Action& action : repair_for(machine, finding.variant, folder, set)) finding.repair.push_back(std::move(action));
+  for (Action& action : repair_for(machine, views, finding.variant, folder, set)) finding.repair.push_back(std::move(action));
   return finding;
 }
 

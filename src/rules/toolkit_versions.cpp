@@ -24,7 +24,8 @@ Targets targets_of(const RuleContext& context, const Toolkit& toolkit) {
   if (!targets.listed.empty()) {
     std::ranges::sort(targets.listed);
     targets.least = targets.listed.front(), targets.greatest = targets.listed.back();
-    targets.origin = {toolkit.nvcc.value_or(toolkit.path), 0, "targets " + targets.least->text() + " to " + targets.greatest->text()};
+    targets.origin = {toolkit.nvcc.value_or(toolkit.path), 0,
+                      "targets " + targets.least->text() + " to " + targets.greatest->text()};
     return targets;
   }
   const auto version = cuda_version_of(toolkit);
@@ -39,7 +40,8 @@ Targets targets_of(const RuleContext& context, const Toolkit& toolkit) {
 /// Code for an older chip of the same generation runs as it is: sm_86 on 8.9.
 bool has_code_of_generation(const Targets& targets, const ComputeCapability& gpu) {
   if (targets.listed.empty()) return targets.greatest->major == gpu.major;
-  return std::ranges::any_of(targets.listed, [&](const ComputeCapability& t) { return t.major == gpu.major && t.minor <= gpu.minor; });
+  return std::ranges::any_of(targets.listed,
+                             [&](const ComputeCapability& t) { return t.major == gpu.major && t.minor <= gpu.minor; });
 }
 
 struct Unserved {
@@ -68,7 +70,9 @@ Finding finding_about(const Toolkit& toolkit, const Targets& targets, const Mach
                         {"sm", "sm_" + std::to_string(capability.major) + std::to_string(capability.minor)},
                         {"least", targets.least->text()},
                         {"greatest", targets.greatest->text()}};
-  finding.evidence = {targets.origin, {"/sys/bus/pci/devices/" + gpu.device->address, 0, gpu.identity.label() + ", compute capability " + capability.text()}};
+  finding.evidence = {
+      targets.origin,
+      {"/sys/bus/pci/devices/" + gpu.device->address, 0, gpu.identity.label() + ", compute capability " + capability.text()}};
   return finding;
 }
 
@@ -104,15 +108,21 @@ std::optional<Finding> judge_toolkit_newer_than_driver(const RuleContext& contex
   Finding finding;
   finding.severity = newer_major ? Severity::Warning : Severity::Note;
   finding.variant = newer_major ? "" : "minor";
-  const std::string version = context.loaded_driver ? context.loaded_driver->text : context.libcuda != nullptr ? context.libcuda->version.value_or("?") : "?";
+  const std::string version = context.loaded_driver        ? context.loaded_driver->text
+                              : context.libcuda != nullptr ? context.libcuda->version.value_or("?")
+                                                           : "?";
   finding.parameters = {{"toolkit", label(*toolkit)}, {"driver", version}, {"driver_cuda", driver->text()}};
-  finding.evidence = {quote(*toolkit), quote(context.machine.kernel_driver.version, "driver", "driver " + version + ": CUDA " + driver->text())};
+  finding.evidence = {quote(*toolkit),
+                      quote(context.machine.kernel_driver.version, "driver", "driver " + version + ": CUDA " + driver->text())};
   if (!newer_major) return finding;
   const bool windows = context.in(World::Wsl2);
   if (const auto least = least_driver_for_framework(context.knowledge, *own, windows)) {
-    if (windows) finding.repair.push_back(make_action("update-windows-driver", {{"driver", least->text}, {"cuda", own->text()}}));
-    else if (context.in(World::Container)) finding.repair.push_back(make_action("update-driver-on-host", {{"branch", std::to_string(least->branch)}}));
-    else finding.repair.push_back(make_action("update-driver-to-version", {{"driver", least->text}}));
+    if (windows)
+      finding.repair.push_back(make_action("update-windows-driver", {{"driver", least->text}, {"cuda", own->text()}}));
+    else if (context.in(World::Container))
+      finding.repair.push_back(make_action("update-driver-on-host", {{"branch", std::to_string(least->branch)}}));
+    else
+      finding.repair.push_back(make_action("update-driver-to-version", {{"driver", least->text}}));
   }
   for (Action& action : install_toolkit_actions(context, advised_release(context))) finding.repair.push_back(std::move(action));
   return finding;
@@ -165,8 +175,11 @@ std::optional<Finding> judge_nvcc_too_old(const RuleContext& context) {
     return finding;
   }
   // Builders ask for the GPU's own architecture; a plain nvcc run embeds PTX, which the driver compiles for it.
-  const bool builds = context.purpose.name == "build", chosen_by_hand = !variable(context.machine, "TORCH_CUDA_ARCH_LIST").empty();
-  finding.severity = builds && !chosen_by_hand ? Severity::Error : wants_compiler(context) && !builds ? Severity::Warning : Severity::Note;
+  const bool builds = context.purpose.name == "build",
+             chosen_by_hand = !variable(context.machine, "TORCH_CUDA_ARCH_LIST").empty();
+  finding.severity = builds && !chosen_by_hand            ? Severity::Error
+                     : wants_compiler(context) && !builds ? Severity::Warning
+                                                          : Severity::Note;
   if (too_new.gpus.size() < too_new.of) finding.severity = std::min(finding.severity, severity_beside_served(context));
   advise_release(context, *toolkit, finding);
   return finding;

@@ -48,7 +48,8 @@ Machine machine_with(std::vector<Toolkit> toolkits, const std::string& path = "/
   machine.environment_seen = known(true);
   machine.os.architecture = known(std::string("x86_64"));
   machine.toolkits.found = known(std::move(toolkits));
-  machine.toolkits.compilers = known(std::vector<HostCompiler>{compiler("gcc", "12.3.0"), compiler("g++-11", "11.4.0", "usual folder")});
+  machine.toolkits.compilers =
+      known(std::vector<HostCompiler>{compiler("gcc", "12.3.0"), compiler("g++-11", "11.4.0", "usual folder")});
   machine.toolkits.libc_headers = known(std::string("2.39"));
   return machine;
 }
@@ -121,13 +122,16 @@ TEST(CudaLink, DanglingWinsOverAllOthers) {
   EXPECT_EQ(finding->parameters.at("link"), "/usr/local/cuda");
   EXPECT_EQ(finding->parameters.at("target"), "/usr/local/cuda-12.2");
   EXPECT_EQ(finding->repair.front().type, "choose-cuda-alternative");
-  for (const Judge other : {judge_nvcc_not_on_path, judge_toolkit_not_installed, judge_runtime_only, judge_cuda_home_wrong, judge_toolkit_incomplete})
+  for (const Judge other :
+       {judge_nvcc_not_on_path, judge_toolkit_not_installed, judge_runtime_only, judge_cuda_home_wrong, judge_toolkit_incomplete})
     EXPECT_FALSE(run(other, machine, "nvcc"));
 }
 
 TEST(CudaHome, EveryWrongShapeHasItsText) {
-  const std::pair<const char*, const char*> cases[] = {{"/usr/local/cuda-11.8", ""},      {"/usr/local/cuda:/x", "list"},
-                                                       {"cuda", "not-absolute"},          {"/usr/local/cuda/bin/nvcc", "part"},
+  const std::pair<const char*, const char*> cases[] = {{"/usr/local/cuda-11.8", ""},
+                                                       {"/usr/local/cuda:/x", "list"},
+                                                       {"cuda", "not-absolute"},
+                                                       {"/usr/local/cuda/bin/nvcc", "part"},
                                                        {"/usr/local/cuda-12.6/bin/", "part"}};
   for (const auto& [value, variant] : cases) {
     Machine machine = whole_machine();
@@ -146,12 +150,13 @@ TEST(CudaHome, EveryWrongShapeHasItsText) {
 
 TEST(Shells, NamesKindsAndTheLineThatDrops) {
   const std::string with = "/usr/local/cuda/bin:/usr/bin:/bin";
-  const Origin sets{"/home/a/.profile", 3, "export PATH=/usr/local/cuda/bin:$PATH"}, drops{"/home/a/.bashrc", 9, "PATH=/usr/bin:/bin"};
+  const Origin sets{"/home/a/.profile", 3, "export PATH=/usr/local/cuda/bin:$PATH"},
+      drops{"/home/a/.bashrc", 9, "PATH=/usr/bin:/bin"};
   Machine machine = whole_machine();
   machine.environment["PATH"] = plain_path;
   machine.shells.login_shell = known(std::string("/bin/bash"));
-  machine.shells.forecasts = known(std::vector<ShellForecast>{forecast("bash", "login", with, {sets}), forecast("bash", "interactive", plain_path),
-                                                              forecast("", "cron", plain_path)});
+  machine.shells.forecasts = known(std::vector<ShellForecast>{
+      forecast("bash", "login", with, {sets}), forecast("bash", "interactive", plain_path), forecast("", "cron", plain_path)});
   auto finding = run(judge_shell_startup, machine, "nvcc");
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->variant, "login-only");
@@ -229,7 +234,8 @@ TEST(ToolkitFiles, MissingFilesAndLibraries) {
   first(machine).missing = {"bin/ptxas"};
   EXPECT_EQ(run(judge_toolkit_incomplete, machine, "nvcc")->severity, Severity::Error);
   first(machine).missing.clear();
-  first(machine).components = known(std::vector<ToolkitComponent>{{"libcublas", "12.6", {"lib64/libcublas.so", "lib64/libcublasLt.so"}, 2}});
+  first(machine).components =
+      known(std::vector<ToolkitComponent>{{"libcublas", "12.6", {"lib64/libcublas.so", "lib64/libcublasLt.so"}, 2}});
   EXPECT_FALSE(run(judge_toolkit_incomplete, machine, "nvcc"));  // left out on purpose
   first(machine).components = known(std::vector<ToolkitComponent>{{"libcublas", "12.6", {"lib64/libcublas.so"}, 2}});
   EXPECT_EQ(run(judge_toolkit_incomplete, machine, "nvcc")->variant, "parts");
