@@ -74,6 +74,13 @@ Action install_toolkit(const CudaNeeds& needs) {
   return make_action("install-cuda-libraries", {{"release", needs.cuda}, {"package_release", package}});
 }
 
+/// The releases with the extra are for CUDA 12 and Python 3.9 on.
+bool may_update_tensorflow(const RuleContext& context, const PythonEnvironment& environment) {
+  const auto python = python_version(environment);
+  const auto driver = running_driver(context);
+  return python && *python >= *ReleaseVersion::parse("3.9") && driver && fits(fit_of(context, *driver, CudaVersion{12, 3}));
+}
+
 struct Judged {
   const PythonEnvironment* environment;
   CudaNeeds needs;
@@ -165,7 +172,8 @@ std::optional<Finding> tensorflow_libraries_missing(const RuleContext& context) 
     if (!finding.repair.empty()) return finding;
     // Before 2.14 there is no such extra: a newer release, or the system's libraries.
     finding.variant = "old-release";
-    finding.repair = reinstall_framework(context, *judged.environment, "tensorflow");
+    if (may_update_tensorflow(context, *judged.environment))
+      finding.repair.push_back(install_packages(*judged.environment, {"tensorflow[and-cuda]>=2.14"}));
     finding.repair.push_back(install_toolkit(judged.needs));
     return finding;
   }
