@@ -105,7 +105,8 @@ void add_names_of_variables(System& system, const Machine& machine, std::vector<
   const auto path = machine.environment.find("PATH");
   if (path == machine.environment.end()) return;
   for (const auto folder : split(path->second, ':'))
-    if (folder.ends_with("/bin") && system.exists(std::string(folder) + "/nvcc")) add(std::string(folder.substr(0, folder.size() - 4)));
+    if (folder.ends_with("/bin") && system.exists(std::string(folder) + "/nvcc"))
+      add(std::string(folder.substr(0, folder.size() - 4)));
 }
 
 void add_python_toolkits(System& system, const Machine& machine, ToolkitPlaces& places) {

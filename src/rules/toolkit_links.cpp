@@ -81,7 +81,8 @@ void quote_names(const Machine& machine, const std::string& link, std::vector<Or
 
 Severity severity_of_link(const RuleContext& context, const ToolkitLink& link, bool relied_on) {
   if (!relied_on) return Severity::Note;
-  if (!wants_compiler(context)) return is_named(context.machine, link.path) ? Severity::Warning : Severity::Note;
+  const bool meant = is_named(context.machine, link.path) && !reachable_toolkits(context).empty();
+  if (!wants_compiler(context)) return meant ? Severity::Warning : Severity::Note;
   return finds_compiler(context) ? Severity::Warning : Severity::Error;
 }
 
@@ -119,7 +120,9 @@ std::string fault_of_home(const RuleContext& context, std::string_view name) {
 }
 
 Severity severity_of_home(const RuleContext& context, const std::string& fault) {
-  if (!wants_compiler(context)) return fault == "no-nvcc" ? Severity::Note : Severity::Warning;
+  // A name of something that is nowhere on this machine: nobody compiles here.
+  if (!wants_compiler(context))
+    return fault == "no-nvcc" || reachable_toolkits(context).empty() ? Severity::Note : Severity::Warning;
   // nvcc itself does not ask for the variable; what builds extensions does.
   const bool reached = reached_nvcc(context).toolkit != nullptr;
   return reached && context.purpose.name != "build" ? Severity::Warning : Severity::Error;
