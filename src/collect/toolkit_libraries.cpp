@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t max_entries = 8192;
 constexpr std::array<std::string_view, 18> prefixes{
-    "libcudart.so.",   "libcublas.so.", "libcublasLt.so.", "libcufft.so.", "libcurand.so.", "libcusolver.so.",
-    "libcusparse.so.", "libcudnn.so.",  "libnvrtc.so.",    "libcupti.so.", "libnccl.so.",   "libnvJitLink.so.",
+    "libcudart.so.",   "libcublas.so.", "libcublasLt.so.", "libcufft.so.", "libcurand.so.",   "libcusolver.so.",
+    "libcusparse.so.", "libcudnn.so.",  "libnvrtc.so.",    "libcupti.so.", "libnccl.so.",     "libnvJitLink.so.",
     "libnvjpeg.so.",   "libnppc.so.",   "libcufile.so.",   "libnvvm.so.",  "libcutensor.so.", "libcusparseLt.so."};
 
 /// A soname has one or two numbers ("libcublas.so.12", "libcudart.so.11.0"); the file behind it has more.
@@ -21,7 +21,8 @@ bool is_cuda_soname(std::string_view name) {
   const auto prefix = std::ranges::find_if(prefixes, [&](std::string_view p) { return name.starts_with(p); });
   if (prefix == prefixes.end()) return false;
   const auto number = name.substr(prefix->size());
-  return !number.empty() && number.find_first_not_of("0123456789.") == std::string_view::npos && std::ranges::count(number, '.') <= 1;
+  return !number.empty() && number.find_first_not_of("0123456789.") == std::string_view::npos &&
+         std::ranges::count(number, '.') <= 1;
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ namespace {
 std::uint32_t leading_number(std::string_view text) {
   std::uint32_t number = 0;
   std::size_t at = 0;
-  for (; at < text.size() && at < 6 && text[at] >= '0' && text[at] <= '9'; ++at) number = number * 10 + static_cast<std::uint32_t>(text[at] - '0');
+  for (; at < text.size() && at < 6 && text[at] >= '0' && text[at] <= '9'; ++at)
+    number = number * 10 + static_cast<std::uint32_t>(text[at] - '0');
   return number;
 }
 
@@ -90,7 +91,8 @@ std::optional<CudaNeeds> needs_of_cupy(const RuleContext& context, const PythonE
   const bool one_name = major >= 12;
   // The wheels for 11.0 and 11.1 load an NVRTC of their own number.
   const bool old_name = package.name.ends_with("cuda110") || package.name.ends_with("cuda111");
-  if (!old_name) needs.libraries.push_back({"libnvrtc.so." + std::to_string(major) + (one_name ? "" : ".2"), "cuda-nvrtc", major});
+  if (!old_name)
+    needs.libraries.push_back({"libnvrtc.so." + std::to_string(major) + (one_name ? "" : ".2"), "cuda-nvrtc", major});
   add_cublas(needs, CudaVersion{major, 0});
   return needs;
 }
@@ -171,7 +173,8 @@ std::optional<CudaNeeds> needs_of_torch(const RuleContext& context, const Python
     if (!name.ends_with("-cu" + std::to_string(install->cuda->major)) && name.find("-cu1") != std::string::npos) continue;
     const std::uint32_t major = install->cuda->major;
     if (name.starts_with("nvidia-cublas")) add_cublas(needs, *install->cuda);
-    if (name.starts_with("nvidia-cuda-runtime")) needs.libraries.push_back({cudart_soname(context, *install->cuda), "cuda-runtime", major});
+    if (name.starts_with("nvidia-cuda-runtime"))
+      needs.libraries.push_back({cudart_soname(context, *install->cuda), "cuda-runtime", major});
     if (name.starts_with("nvidia-nccl")) needs.libraries.push_back({"libnccl.so.2", "nccl", 2});
     if (name.starts_with("nvidia-cusparse") && !name.starts_with("nvidia-cusparselt"))
       needs.libraries.push_back({"libcusparse.so." + std::to_string(std::min(major, 12u)), "cusparse", major});
@@ -197,7 +200,8 @@ std::uint32_t major_of(const PythonPackage& package) {
 bool is_wheel_of(const PythonPackage& package, const LibraryNeed& need) {
   if (is_placeholder(package) || package.state == "files-missing" || package.manager == "conda") return false;
   const std::string base = "nvidia-" + need.family;
-  if (need.family == "cudnn" || need.family == "nccl") return package.name.starts_with(base + "-cu") && major_of(package) == need.major;
+  if (need.family == "cudnn" || need.family == "nccl")
+    return package.name.starts_with(base + "-cu") && major_of(package) == need.major;
   if (package.name == base) return major_of(package) == need.major;
   return package.name == base + "-cu" + std::to_string(need.major);
 }
@@ -215,12 +219,14 @@ bool is_conda_package_of(const PythonPackage& package, const LibraryNeed& need) 
 
 bool environment_brings(const Machine& machine, const PythonEnvironment& environment, const LibraryNeed& need) {
   const auto brings = [&](const PythonEnvironment& one) {
-    return std::ranges::any_of(one.packages, [&](const PythonPackage& p) { return is_wheel_of(p, need) || is_conda_package_of(p, need); });
+    return std::ranges::any_of(one.packages,
+                               [&](const PythonPackage& p) { return is_wheel_of(p, need) || is_conda_package_of(p, need); });
   };
   if (brings(environment)) return true;
   if (environment.kind == "conda" || !environment.system_site_packages) return false;
   const auto* all = machine.python.environments.get();
-  return all != nullptr && std::ranges::any_of(*all, [&](const PythonEnvironment& one) { return one.prefix == environment.base && brings(one); });
+  return all != nullptr &&
+         std::ranges::any_of(*all, [&](const PythonEnvironment& one) { return one.prefix == environment.base && brings(one); });
 }
 
 std::string_view stem(std::string_view soname) { return soname.substr(0, soname.find(".so.") + 4); }
@@ -248,7 +254,9 @@ bool find_other_release(const Machine& machine, const LibraryNeed& need, Located
 /// A folder of ld.so.conf that has it although the cache does not name it: ldconfig was not run. Nothing is said about that here.
 bool is_in_loader_folder(const Machine& machine, const LibraryNeed& need) {
   return std::ranges::any_of(machine.loader.folders, [&](const SearchFolder& folder) {
-    return std::ranges::any_of(folder.cuda_libraries, [&](const std::string& name) { return name == need.soname || name.starts_with(need.soname + "."); });
+    return std::ranges::any_of(folder.cuda_libraries, [&](const std::string& name) {
+      return name == need.soname || name.starts_with(need.soname + ".");
+    });
   });
 }
 
@@ -320,8 +328,6 @@ std::string list_sonames(const std::vector<LocatedLibrary>& libraries) {
   return join(names, ", ");
 }
 
-std::string library_folder(const Toolkit& toolkit) {
-  return toolkit.path + "/lib64";
-}
+std::string library_folder(const Toolkit& toolkit) { return toolkit.path + "/lib64"; }
 
 }  // namespace gpuvet

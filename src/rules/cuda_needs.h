@@ -11,8 +11,8 @@
 namespace gpuvet {
 
 struct LibraryNeed {
-  std::string soname;      ///< "libcublas.so.12"
-  std::string family;      ///< "cublas": its wheel is nvidia-cublas-cu12
+  std::string soname;       ///< "libcublas.so.12"
+  std::string family;       ///< "cublas": its wheel is nvidia-cublas-cu12
   std::uint32_t major = 0;  ///< CUDA's major; cuDNN: its own
 };
 

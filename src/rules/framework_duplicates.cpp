@@ -22,7 +22,8 @@ constexpr std::array rivals{
            {"onnxruntime", "onnxruntime-gpu", "onnxruntime-training", "onnxruntime-training-gpu", "onnxruntime-directml",
             "onnxruntime-openvino", "onnxruntime-rocm", "onnxruntime-migraphx", "onnxruntime-qnn"}},
     Rivals{"tensorflow",
-           {"tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tensorflow-rocm", "intel-tensorflow", "tf-nightly", "tf-nightly-cpu"}},
+           {"tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tensorflow-rocm", "intel-tensorflow", "tf-nightly",
+            "tf-nightly-cpu"}},
     Rivals{"cupy", {"cupy", "cupy-cuda*", "cupy-rocm*"}},
     Rivals{"faiss", {"faiss", "faiss-cpu", "faiss-gpu", "faiss-gpu-*"}},
     Rivals{"paddle", {"paddlepaddle", "paddlepaddle-gpu", "paddlepaddle-rocm"}},
@@ -95,7 +96,8 @@ std::vector<Action> keep_one(const RuleContext& context, const PythonEnvironment
   std::vector<Action> steps = {uninstall_packages(environment, names)};
   if (kept == nullptr) kept = packages.back();
   const auto version = ReleaseVersion::parse(kept->version);
-  const std::string extra = kept->name == "tensorflow" && version && *version >= *ReleaseVersion::parse("2.14") ? "[and-cuda]" : "";
+  const std::string extra =
+      kept->name == "tensorflow" && version && *version >= *ReleaseVersion::parse("2.14") ? "[and-cuda]" : "";
   steps.push_back(install_packages(environment, {kept->name + extra + "==" + kept->version}));
   return steps;
 }
@@ -105,9 +107,8 @@ std::optional<Finding> judge_rivals(const RuleContext& context, const PythonEnvi
   const auto packages = installed_rivals(environment, group);
   if (packages.size() < 2) return std::nullopt;
   Finding finding;
-  finding.parameters = {{"framework", std::string(group.framework)},
-                        {"packages", list_packages(packages)},
-                        {"environment", label_of(environment)}};
+  finding.parameters = {
+      {"framework", std::string(group.framework)}, {"packages", list_packages(packages)}, {"environment", label_of(environment)}};
   for (const PythonPackage* package : packages) finding.evidence.push_back(quote(*package));
   const FrameworkBuild* build = build_of(environment, group.framework);
   if (group.framework == "jax") {
@@ -145,8 +146,8 @@ constexpr std::array twins{Twins{"pytorch", "torch", false},
                            Twins{"cudatoolkit", "nvidia-cuda-runtime*", true}};
 
 const PythonPackage* of_conda(const PythonEnvironment& environment, std::string_view name) {
-  const auto found = std::ranges::find_if(
-      environment.packages, [&](const PythonPackage& p) { return p.manager == "conda" && p.name == name; });
+  const auto found =
+      std::ranges::find_if(environment.packages, [&](const PythonPackage& p) { return p.manager == "conda" && p.name == name; });
   return found != environment.packages.end() ? &*found : nullptr;
 }
 

@@ -14,9 +14,10 @@ namespace gpuvet {
 namespace {
 
 /// Libraries that NVIDIA publishes as wheels, without "nvidia-" and "-cuNN".
-constexpr std::array<std::string_view, 20> wheel_families{
-    "cublas",   "cuda-cupti", "cuda-nvcc", "cuda-nvrtc", "cuda-runtime", "cuda-cccl", "cuda-opencl", "cuda-nvtx", "nvtx",     "cudnn",
-    "cufft",    "cufile",     "curand",    "cusolver",   "cusparse",     "nccl",      "npp",         "nvjpeg",    "nvjitlink", "tensorrt"};
+constexpr std::array<std::string_view, 20> wheel_families{"cublas",    "cuda-cupti",  "cuda-nvcc", "cuda-nvrtc", "cuda-runtime",
+                                                          "cuda-cccl", "cuda-opencl", "cuda-nvtx", "nvtx",       "cudnn",
+                                                          "cufft",     "cufile",      "curand",    "cusolver",   "cusparse",
+                                                          "nccl",      "npp",         "nvjpeg",    "nvjitlink",  "tensorrt"};
 
 struct WheelName {
   std::string family;  ///< "cublas"; empty: no library of NVIDIA
@@ -27,8 +28,9 @@ WheelName wheel_name(std::string_view package) {
   if (!package.starts_with("nvidia-")) return {};
   package.remove_prefix(7);
   WheelName name;
-  if (const std::size_t dash = package.rfind("-cu"); dash != std::string_view::npos && dash + 3 < package.size() &&
-                                                     package.find_first_not_of("0123456789", dash + 3) == std::string_view::npos) {
+  if (const std::size_t dash = package.rfind("-cu");
+      dash != std::string_view::npos && dash + 3 < package.size() &&
+      package.find_first_not_of("0123456789", dash + 3) == std::string_view::npos) {
     name.suffix = package.substr(dash + 1);
     package = package.substr(0, dash);
   }
@@ -126,8 +128,9 @@ std::optional<Finding> opencv_without_cuda(const RuleContext& context) {
   for (const JudgedEnvironment& judged : context.environments) {
     const PythonEnvironment& environment = *judged.environment;
     for (const PythonPackage* package : packages_of_framework(environment, "opencv")) {
-      const auto build = std::ranges::find_if(
-          environment.frameworks, [](const FrameworkBuild& b) { return b.flavour == "cpu" && framework_of_package(b.name) == "opencv"; });
+      const auto build = std::ranges::find_if(environment.frameworks, [](const FrameworkBuild& b) {
+        return b.flavour == "cpu" && framework_of_package(b.name) == "opencv";
+      });
       const bool from_pypi = build != environment.frameworks.end() && is_from_wheel(*package);
       const std::string id = context.machine.os.id.value_or("");
       const bool from_debian = package->manager == "distribution" && (id == "debian" || id == "ubuntu");

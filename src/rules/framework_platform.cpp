@@ -20,7 +20,8 @@ struct Told {
 };
 
 /// Processors that no framework builds CUDA wheels for; 64-bit POWER had some once and is left out.
-constexpr std::array<std::string_view, 8> old_architectures{"i386", "i686", "arm", "armv7l", "riscv64", "s390x", "loongarch64", "mips64"};
+constexpr std::array<std::string_view, 8> old_architectures{"i386",    "i686",  "arm",         "armv7l",
+                                                            "riscv64", "s390x", "loongarch64", "mips64"};
 
 Told system_of(const RuleContext& context, const PythonEnvironment& environment) {
   const std::string id = context.machine.os.id.value_or("");
@@ -57,10 +58,14 @@ bool is_tensorflow_without_windows_gpu(const PythonEnvironment& environment) {
 
 std::string_view variant_of(System system) {
   switch (system) {
-    case System::MacOs: return "macos";
-    case System::Musl: return "musl";
-    case System::OldArchitecture: return "architecture";
-    default: return "";
+    case System::MacOs:
+      return "macos";
+    case System::Musl:
+      return "musl";
+    case System::OldArchitecture:
+      return "architecture";
+    default:
+      return "";
   }
 }
 

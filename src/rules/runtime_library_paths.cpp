@@ -149,7 +149,8 @@ std::optional<Finding> nowhere(const RuleContext& context) {
     if (any_at(judged.missing, LibraryPlace::OffPath) || any_at(judged.missing, LibraryPlace::OtherRelease)) continue;
     Finding finding = start(context, *judged.environment, judged.needs, judged.missing);
     for (const LocatedLibrary& library : judged.missing)
-      finding.evidence.push_back({"loader search path", 0, library.need.soname + " is not there, in no toolkit, and no wheel brings it"});
+      finding.evidence.push_back(
+          {"loader search path", 0, library.need.soname + " is not there, in no toolkit, and no wheel brings it"});
     append(finding.repair, install_own_libraries(*judged.environment, judged.needs));
     if (finding.repair.empty()) finding.repair.push_back(install_toolkit(judged.needs));
     return finding;

@@ -19,17 +19,19 @@ namespace {
 
 struct Wheel {
   const PythonPackage* package;
-  std::string family;       ///< "cublas"
-  std::uint32_t cuda = 0;   ///< 12 of "-cu12"; of a name without suffix the version's major
+  std::string family;      ///< "cublas"
+  std::uint32_t cuda = 0;  ///< 12 of "-cu12"; of a name without suffix the version's major
 };
 
 std::optional<Wheel> as_wheel(const PythonPackage& package) {
-  static constexpr std::array<std::string_view, 12> families{"cublas", "cuda-cupti", "cuda-nvrtc", "cuda-runtime", "cudnn",    "cufft",
-                                                             "curand", "cusolver",   "cusparse",   "nccl",         "nvjitlink", "cufile"};
+  static constexpr std::array<std::string_view, 12> families{"cublas",   "cuda-cupti", "cuda-nvrtc", "cuda-runtime",
+                                                             "cudnn",    "cufft",      "curand",     "cusolver",
+                                                             "cusparse", "nccl",       "nvjitlink",  "cufile"};
   if (!package.name.starts_with("nvidia-") || !is_from_wheel(package) || is_placeholder(package)) return std::nullopt;
   std::string family = package.name.substr(7);
   std::uint32_t cuda = 0;
-  if (const std::size_t at = family.rfind("-cu"); at != std::string::npos && family.find_first_not_of("0123456789", at + 3) == std::string::npos) {
+  if (const std::size_t at = family.rfind("-cu");
+      at != std::string::npos && family.find_first_not_of("0123456789", at + 3) == std::string::npos) {
     for (const char c : std::string_view(family).substr(at + 3, 2)) cuda = cuda * 10 + static_cast<std::uint32_t>(c - '0');
     family.resize(at);
   }

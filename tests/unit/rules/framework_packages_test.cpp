@@ -61,7 +61,8 @@ std::string installed_by_repair(const Finding& finding) {
 
 TEST(Placeholders, RepairNamesTheRealPackage) {
   const auto repair = [](std::string name, std::string version) {
-    const auto finding = Judge({package("torch", "2.9.0"), package(std::move(name), std::move(version))}).by(framework::placeholder_package);
+    const auto finding =
+        Judge({package("torch", "2.9.0"), package(std::move(name), std::move(version))}).by(framework::placeholder_package);
     return finding ? installed_by_repair(*finding) : "none";
   };
   EXPECT_EQ(repair("nvidia-cuda-runtime-cu13", "0.0.1"), "nvidia-cuda-runtime");
@@ -88,7 +89,8 @@ TEST(SeveralBuilds, CondaAndHalfRemovedOnesDoNotCount) {
   EXPECT_FALSE(Judge({package("onnxruntime-gpu", "1.20.1"), gone}, "onnxruntime").by(framework::several_builds));
   EXPECT_FALSE(Judge({package("tensorflow", "2.18.0", "conda"), package("tensorflow-gpu", "2.18.0", "conda")}, "tensorflow")
                    .by(framework::several_builds));
-  const auto finding = Judge({package("cupy-cuda11x", "13.3.0"), package("cupy-cuda12x", "13.3.0")}, "cupy").by(framework::several_builds);
+  const auto finding =
+      Judge({package("cupy-cuda11x", "13.3.0"), package("cupy-cuda12x", "13.3.0")}, "cupy").by(framework::several_builds);
   ASSERT_TRUE(finding);
   EXPECT_EQ(installed_by_repair(*finding), "cupy-cuda12x==13.3.0");
 }
