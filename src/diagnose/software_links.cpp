@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rules/cuda_needs.h"
+#include "rules/framework_arch.h"
 #include "rules/framework_contract.h"
 #include "rules/framework_facts.h"
 #include "rules/software.h"
@@ -23,14 +24,41 @@ const Toolkit* toolkit_meant(const RuleContext& context) {
   return complete.empty() ? nullptr : complete.front();
 }
 
-bool serves_every_gpu(const RuleContext& context, const FrameworkInstall& install) {
-  bool any = false;
-  for (const MachineGpu& gpu : context.gpus) {
-    if (!gpu.identity.compute_capability) continue;
-    any = true;
-    if (!runs(code_for(install.targets, *gpu.identity.compute_capability))) return false;
-  }
-  return any;
+/// What is known of a build's code for the GPUs here.
+enum class CodeSeen : std::uint8_t {
+  Serves,    ///< it runs on all of them
+  NotSeen,   ///< what can be told from files ends here: the GPU is not named (WSL2), or somebody built it for himself
+  NotKnown,  ///< a release that no table has, or code that does not fit
+};
+
+/// conda's, NVIDIA's and Jetson's builds, and those of a working tree: no table lists their targets, only the files have them.
+bool is_own_build(const RuleContext& context, const FrameworkInstall& install) {
+  if (context.in(World::Jetson)) return true;
+  if (install.package != nullptr && (install.package->manager == "conda" || install.package->manager == "distribution"))
+    return true;
+  if (!install.version) return false;
+  return install.version->phase < 0 || (!install.version->local.empty() && !install.version->local.starts_with("cu"));
+}
+
+CodeSeen gpu_code_seen(const RuleContext& context, const FrameworkInstall& install) {
+  if (!install.targets.known()) return is_own_build(context, install) ? CodeSeen::NotSeen : CodeSeen::NotKnown;
+  const auto codes = gpu_code_of(context, install);
+  if (codes.empty()) return gpu_here(context) == GpuHere::Yes ? CodeSeen::NotSeen : CodeSeen::NotKnown;
+  if (std::ranges::all_of(codes, [](const GpuCodeOfInstall& one) { return runs(one.code); })) return CodeSeen::Serves;
+  const bool unsure = std::ranges::any_of(codes, [](const GpuCodeOfInstall& one) { return one.code == GpuCode::Unknown; });
+  return unsure ? CodeSeen::NotSeen : CodeSeen::NotKnown;
+}
+
+/// A release of CUDA that the driver's tables do not know is not called good.
+bool driver_fits_build(const RuleContext& context, const FrameworkInstall& install) {
+  const auto driver = running_driver(context);
+  if (!driver) return context.in(World::Jetson);
+  return install.cuda && fits(fit_of(context, *driver, *install.cuda));
+}
+
+bool speaks_for_itself(const RuleContext& context, const FrameworkInstall& install) {
+  return install.flavour == "cuda" && driver_fits_build(context, install) &&
+         gpu_code_seen(context, install) != CodeSeen::NotKnown;
 }
 
 /// Nothing on LD_LIBRARY_PATH that could come before the framework's own libraries.
@@ -60,14 +88,15 @@ bool takes_system_libraries(const RuleContext& context, const FrameworkInstall& 
   if (install.framework == "torch" || !install.cuda) return false;
   const PythonEnvironment& environment = *install.environment;
   const std::string major = std::to_string(install.cuda->major);
-  return find_package(environment, "nvidia-cublas-cu" + major) == nullptr && find_package(environment, "nvidia-cublas") == nullptr &&
-         loader_finds(context.machine, "libcublas.so." + major);
+  return find_package(environment, "nvidia-cublas-cu" + major) == nullptr &&
+         find_package(environment, "nvidia-cublas") == nullptr && loader_finds(context.machine, "libcublas.so." + major);
 }
 
 /// Of CuPy, ONNX Runtime and the like: which libraries they take from outside is known, how their code serves a GPU is not asked.
 std::vector<CudaNeeds> other_needs(const RuleContext& context, const PythonEnvironment& environment) {
   auto all = cuda_needs(context, environment);
-  std::erase_if(all, [](const CudaNeeds& n) { return n.framework == "torch" || n.framework == "tensorflow" || n.framework == "jax"; });
+  std::erase_if(all,
+                [](const CudaNeeds& n) { return n.framework == "torch" || n.framework == "tensorflow" || n.framework == "jax"; });
   return all;
 }
 
@@ -134,12 +163,22 @@ LinkView view_framework(const RuleContext& context) {
     view.detail += (view.detail.empty() ? "" : ", ") + needs.label;
   }
   for (const FrameworkInstall& install : installs) {
-    view.seen_good = view.seen_good && install.flavour == "cuda" && serves_every_gpu(context, install);
+    view.seen_good = view.seen_good && speaks_for_itself(context, install);
     view.detail += (view.detail.empty() ? "" : ", ") + install.framework + " " + (install.version ? install.version->text : "?");
     if (install.cuda && install.version && install.version->local.empty()) view.detail += " (CUDA " + install.cuda->text() + ")";
   }
   view.detail += " (" + judged->environment->prefix + ")";
   return view;
+}
+
+std::vector<std::string> builds_with_unseen_code(const RuleContext& context) {
+  std::vector<std::string> names;
+  const auto* judged = first_judged(context);
+  if (judged == nullptr || !purpose_needs(context, Layer::Framework)) return names;
+  for (const FrameworkInstall& install : wanted_installs(context, *judged->environment))
+    if (speaks_for_itself(context, install) && gpu_code_seen(context, install) == CodeSeen::NotSeen)
+      names.push_back(label_of(install));
+  return names;
 }
 
 bool purpose_needs(const RuleContext& context, Layer layer) {

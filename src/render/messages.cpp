@@ -37,8 +37,7 @@ constexpr Sentence sentences[] = {
      "无法确定此系统上驱动软件包的名称，请查阅 {where}。"},
     {Message::OrWith, "or with {installer}:", "或用 {installer}："},
     {Message::BackUpFirst, "Back up first:", "请先备份："},
-    {Message::VerdictHolds, "The chain holds, as far as it was seen (exit code 0).",
-     "就目前所见，链路完好（退出码 0）。"},
+    {Message::VerdictHolds, "The chain holds, as far as it was seen (exit code 0).", "就目前所见，链路完好（退出码 0）。"},
     {Message::VerdictHoldsWarning, "The chain works, but see the warning above (exit code 0; 1 with --strict).",
      "链路可用，但请留意上面的警告（退出码 0；使用 --strict 时为 1）。"},
     {Message::VerdictHoldsStrict, "The chain works, but there is a warning and --strict was given (exit code 1).",
@@ -99,6 +98,7 @@ constexpr KeyText not_seen_titles[] = {
      "这份内核日志属于哪台机器：其中出现的 NVIDIA 设备不在本机的 PCI 总线上，日志似乎来自另一台机器"},
     {"toolkits", "the CUDA toolkits", "CUDA 工具包"},
     {"python-environments", "the Python environments", "Python 环境"},
+    {"gpu-code", "whether this build has code for the GPU here", "这一构建是否含有本机 GPU 的代码"},
     {"program", "the program itself: its libraries and its GPU code are judged by a later version of gpuvet",
      "程序本身：它的库与 GPU 代码将由 gpuvet 的后续版本判断"},
 };
@@ -121,6 +121,9 @@ constexpr KeyText advices[] = {
      "snapshot there and give it with --snapshot.",
      "--kernel-log FILE 是从文件读取的本机日志。要判断另一台机器，请在那台机器上运行 gpuvet，或在那里生成快照后用 --snapshot "
      "提供。"},
+    {"ask-framework",
+     "Compare python -c \"import torch; print(torch.cuda.get_arch_list())\" (or the like) with gpuvet kb gpu NAME.",
+     "请将 python -c \"import torch; print(torch.cuda.get_arch_list())\"（或类似命令）的结果与 gpuvet kb gpu 名称 对照。"},
     {"name-environment", "Name the environment's folder: gpuvet --env DIR.", "请指定环境所在目录：gpuvet --env DIR。"},
 };
 
@@ -140,6 +143,7 @@ std::string_view advice_key(const NotSeen& entry, const Machine& machine) {
   if (entry.what == "environment") return "give-environment";
   if (entry.what == "python-environments") return "name-environment";
   if (entry.what == "program") return {};
+  if (entry.what == "gpu-code") return "ask-framework";
   if (entry.what == "kernel-log-owner") return "this-machines-log";
   if (entry.what == "windows-driver") return {};
   if (entry.what == "kernel-log") return machine.os.container.is_known() ? "run-on-host" : "give-kernel-log";
