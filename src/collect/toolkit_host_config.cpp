@@ -194,9 +194,9 @@ HostCompilerRange read_host_config(std::string_view text, const std::string& pat
   return range;
 }
 
-Fact<bool> read_math_declarations(std::string_view text, const std::string& path) {
+Fact<bool> read_math_declarations(std::string_view text, const std::string& path, std::span<const std::string_view> functions) {
   std::optional<Origin> with;
-  for (const auto name : {" sinpi(double"sv, " sinpif(float"sv, " cospi(double"sv, " cospif(float"sv}) {
+  for (const auto name : functions) {
     // memmem, not find: the header is long, and its lines are full of the blank that each name begins with.
     const auto find = [&](std::size_t from) {
       const auto* found = static_cast<const char*>(memmem(text.data() + from, text.size() - from, name.data(), name.size()));
@@ -213,7 +213,8 @@ Fact<bool> read_math_declarations(std::string_view text, const std::string& path
     }
   }
   if (with) return Fact<bool>::known(true, *with);
-  return Fact<bool>::not_seen(path + ": no declaration of sinpi", origin_of(path));
+  return Fact<bool>::not_seen(
+      path + ": no declaration of" + std::string(functions.front().substr(0, functions.front().find('('))), origin_of(path));
 }
 
 }  // namespace gpuvet

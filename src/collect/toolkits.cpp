@@ -29,11 +29,12 @@ void read_headers(System& system, const ToolkitCandidate& candidate, Toolkit& to
   }
   const auto math = find_entry(system, candidate.layout.includes, "crt/math_functions.h");
   if (!math) {
-    toolkit.headers_fit_glibc_2_41 = Fact<bool>::absent(origin_of(candidate.path));
+    toolkit.headers_fit_glibc_2_41 = toolkit.headers_fit_glibc_2_42 = Fact<bool>::absent(origin_of(candidate.path));
   } else if (const auto declarations = system.read_file(*math, max_header)) {
-    toolkit.headers_fit_glibc_2_41 = read_math_declarations(*declarations, *math);
+    toolkit.headers_fit_glibc_2_41 = read_math_declarations(*declarations, *math, functions_of_glibc_2_41);
+    toolkit.headers_fit_glibc_2_42 = read_math_declarations(*declarations, *math, functions_of_glibc_2_42);
   } else {
-    toolkit.headers_fit_glibc_2_41 = not_seen_because<bool>(declarations.error(), *math);
+    toolkit.headers_fit_glibc_2_41 = toolkit.headers_fit_glibc_2_42 = not_seen_because<bool>(declarations.error(), *math);
   }
 }
 

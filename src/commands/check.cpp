@@ -70,7 +70,10 @@ int run_check(const Options& options) {
   const auto knowledge = load_knowledge(options);
   if (!knowledge) return fail(knowledge.error());
   std::vector<CollectorTime> times;
-  auto machine = load_machine(options, &times);
+  // A folder behind @ is looked at wherever it lies.
+  Options with_environment = options;
+  if (purpose->environment.starts_with('/')) with_environment.python_environments.push_back(purpose->environment);
+  auto machine = load_machine(with_environment, &times);
   if (!machine) return fail(machine.error());
   // Asked for redaction, the answer quotes nothing that is not redacted either.
   if (options.redact.value_or(false)) *machine = redact(*machine);

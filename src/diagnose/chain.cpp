@@ -149,6 +149,7 @@ std::vector<NotSeen> list_not_seen(const RuleContext& context) {
   if (context.in(World::Wsl2)) list.push_back({"windows-driver", ""});
   if (purpose_needs(context, Layer::Toolkit)) note_unless_seen(list, machine.toolkits.found, "toolkits");
   if (purpose_needs(context, Layer::Framework)) note_unless_seen(list, machine.python.environments, "python-environments");
+  for (const NotSeen& entry : unseen_of_software(context)) list.push_back(entry);
   for (const std::string& build : builds_with_unseen_code(context)) list.push_back({"gpu-code", build});
   if (purpose_needs(context, Layer::Application)) list.push_back({"program", ""});
   return list;

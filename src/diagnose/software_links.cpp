@@ -157,7 +157,8 @@ LinkView view_framework(const RuleContext& context) {
   const auto installs = wanted_installs(context, *judged->environment);
   const auto others = other_needs(context, *judged->environment);
   if (installs.empty() && others.empty()) return {};
-  LinkView view{true, ""};
+  // Its base Python was removed, or never was on this disk: nothing in it can be started.
+  LinkView view{!judged->environment->interpreter.is_absent(), ""};
   for (const CudaNeeds& needs : others) {
     view.seen_good = view.seen_good && driver_runs(context, needs);
     view.detail += (view.detail.empty() ? "" : ", ") + needs.label;
@@ -169,6 +170,22 @@ LinkView view_framework(const RuleContext& context) {
   }
   view.detail += " (" + judged->environment->prefix + ")";
   return view;
+}
+
+std::vector<NotSeen> unseen_of_software(const RuleContext& context) {
+  std::vector<NotSeen> list;
+  if (!purpose_needs(context, Layer::Framework)) return list;
+  const auto* judged = first_judged(context);
+  if (context.purpose.needs_framework() && context.purpose.name != "build" && !is_known_framework(context.purpose.name))
+    list.push_back({"framework-unknown", context.purpose.name});
+  if (judged == nullptr) return list;
+  if (judged->environment->interpreter.is_absent()) list.push_back({"interpreter", judged->environment->prefix});
+  if (wanted_installs(context, *judged->environment).empty()) return list;
+  for (const SearchFolder* folder : cuda_folders_on_library_path(context.machine)) {
+    if (!view_runtime_libraries(context).seen_good) list.push_back({"library-path", folder->path});
+    break;
+  }
+  return list;
 }
 
 std::vector<std::string> builds_with_unseen_code(const RuleContext& context) {
@@ -189,7 +206,8 @@ bool purpose_needs(const RuleContext& context, Layer layer) {
       return !toolkits_with_nvcc(context.machine, true).empty();
     case Layer::RuntimeLibrary:
     case Layer::Framework:
-      if (purpose.name == "build") return layer == Layer::Framework && has_wanted_install(context);
+      if (purpose.name == "build")
+        return layer == Layer::Framework && (has_wanted_install(context) || !framework_of_purpose(purpose).empty());
       if (purpose.asked()) return purpose.needs_framework();
       return judged_by_default(context);
     case Layer::Application:

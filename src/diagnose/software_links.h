@@ -16,6 +16,10 @@ LinkView view_framework(const RuleContext& context);
 /// Builds that fit as far as files tell, but whose code for the GPU here no table lists: "torch 2.6.0a0+nv25.01".
 std::vector<std::string> builds_with_unseen_code(const RuleContext& context);
 
+/// Why a software link stays unknown: CUDA folders on LD_LIBRARY_PATH, an environment without its interpreter, a distribution
+/// that the tables do not know.
+std::vector<NotSeen> unseen_of_software(const RuleContext& context);
+
 /// Does the purpose, or without one what is installed, need this link?
 bool purpose_needs(const RuleContext& context, Layer layer);
 

@@ -363,6 +363,7 @@ void visit_fields(Visitor&& v, auto&& o, const Toolkit*) {
   v("clang_min", o.clang_min);
   v("architectures", o.architectures);
   v("headers_fit_glibc_2_41", o.headers_fit_glibc_2_41);
+  v("headers_fit_glibc_2_42", o.headers_fit_glibc_2_42);
   v("has_runtime_library", o.has_runtime_library);
   v("libraries", o.libraries);
 }

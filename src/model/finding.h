@@ -66,9 +66,9 @@ struct ChainLink {
 /// Something that could not be seen. The renderers have a name and an advice for each `what`.
 struct NotSeen {
   std::string what;  ///< "pci-bus", "kernel-modules", "module-files", "device-nodes", "driver-libraries", "kernel-log",
-                     ///< "packages", "environment", "toolkits", "python-environments", "gpu-code", "program", "windows-driver",
-                     ///< "kernel-log-owner"
-  std::string why;   ///< "permission denied", "no /dev in this root"
+                     ///< "packages", "environment", "toolkits", "python-environments", "gpu-code", "framework-unknown",
+                     ///< "interpreter", "library-path", "program", "windows-driver", "kernel-log-owner"
+  std::string why;  ///< "permission denied", "no /dev in this root"
   friend bool operator==(const NotSeen&, const NotSeen&) = default;
 };
 

@@ -448,6 +448,8 @@ struct Toolkit {
   std::vector<std::string> architectures;
   /// crt/math_functions.h declares sinpi, cospi … in the way that glibc 2.41 demands (noexcept); absent: no such header.
   Fact<bool> headers_fit_glibc_2_41;
+  /// The same of rsqrt and rsqrtf, which glibc declares since 2.42.
+  Fact<bool> headers_fit_glibc_2_42;
   bool has_runtime_library = false;    ///< some libcudart.so.N is there
   std::vector<std::string> libraries;  ///< sonames in its library folders: "libcudart.so.12", "libcudnn.so.9"; no stubs
   friend bool operator==(const Toolkit&, const Toolkit&) = default;

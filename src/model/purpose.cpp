@@ -60,6 +60,9 @@ tl::expected<Purpose, std::string> parse_purpose(std::string_view text) {
     if (purpose.name == other) purpose.name = name;
   const bool plain = purpose.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
   if (purpose.name.empty() || !plain) return tl::unexpected("no name of a framework or tool: " + std::string(text));
+  if (purpose.is_driver() && !purpose.specifier.empty())
+    return tl::unexpected(
+        std::string("a version of the driver cannot be asked for: gpuvet kb driver VERSION tells what it can do"));
   if (!purpose.target.empty() && purpose.name != "build")
     return tl::unexpected("only build:NAME has a part behind a colon: " + std::string(text));
   return purpose;

@@ -98,6 +98,13 @@ constexpr KeyText not_seen_titles[] = {
      "这份内核日志属于哪台机器：其中出现的 NVIDIA 设备不在本机的 PCI 总线上，日志似乎来自另一台机器"},
     {"toolkits", "the CUDA toolkits", "CUDA 工具包"},
     {"python-environments", "the Python environments", "Python 环境"},
+    {"framework-unknown", "what this needs: gpuvet knows nothing about a distribution of this name",
+     "它需要什么：gpuvet 没有关于此名称的资料"},
+    {"interpreter", "anything that runs in this environment: its own python is gone (was the Python it was made from removed?)",
+     "此环境中的任何程序：它的 python 已不存在（创建它所用的 Python 是否被卸载？）"},
+    {"library-path",
+     "whether LD_LIBRARY_PATH puts another CUDA library before the framework's own (a later version reads the libraries)",
+     "LD_LIBRARY_PATH 是否让其他 CUDA 库排在框架自带的库之前（后续版本会读取这些库）"},
     {"gpu-code", "whether this build has code for the GPU here", "这一构建是否含有本机 GPU 的代码"},
     {"program", "the program itself: its libraries and its GPU code are judged by a later version of gpuvet",
      "程序本身：它的库与 GPU 代码将由 gpuvet 的后续版本判断"},
@@ -121,6 +128,10 @@ constexpr KeyText advices[] = {
      "snapshot there and give it with --snapshot.",
      "--kernel-log FILE 是从文件读取的本机日志。要判断另一台机器，请在那台机器上运行 gpuvet，或在那里生成快照后用 --snapshot "
      "提供。"},
+    {"try-without", "Try the program with LD_LIBRARY_PATH unset: env -u LD_LIBRARY_PATH COMMAND.",
+     "请在不设置 LD_LIBRARY_PATH 的情况下运行程序：env -u LD_LIBRARY_PATH 命令。"},
+    {"make-environment-anew", "Make the environment anew: python3 -m venv --upgrade DIR, or create it again.",
+     "请重建该环境：python3 -m venv --upgrade 目录，或重新创建。"},
     {"ask-framework",
      "Compare python -c \"import torch; print(torch.cuda.get_arch_list())\" (or the like) with gpuvet kb gpu NAME.",
      "请将 python -c \"import torch; print(torch.cuda.get_arch_list())\"（或类似命令）的结果与 gpuvet kb gpu 名称 对照。"},
@@ -143,6 +154,9 @@ std::string_view advice_key(const NotSeen& entry, const Machine& machine) {
   if (entry.what == "environment") return "give-environment";
   if (entry.what == "python-environments") return "name-environment";
   if (entry.what == "program") return {};
+  if (entry.what == "library-path") return "try-without";
+  if (entry.what == "interpreter") return "make-environment-anew";
+  if (entry.what == "framework-unknown") return {};
   if (entry.what == "gpu-code") return "ask-framework";
   if (entry.what == "kernel-log-owner") return "this-machines-log";
   if (entry.what == "windows-driver") return {};

@@ -51,6 +51,12 @@ bool builds_differ(const FrameworkInstall& torch, const Companion& other) {
   return torch.cuda && other.cuda && (torch.cuda->major != other.cuda->major || torch.cuda->minor != other.cuda->minor);
 }
 
+/// torchvision compares the CUDA majors alone at import since 0.16 (torchvision/extension.py); torchaudio both numbers.
+bool loads_all_the_same(const FrameworkInstall& torch, const Companion& other) {
+  return other.name == "torchvision" && *other.version >= *ReleaseVersion::parse("0.16") && torch.cuda && other.cuda &&
+         torch.cuda->major == other.cuda->major;
+}
+
 /// The torch release that a companion's release belongs to, when it is another minor release than the installed one.
 std::string other_torch_wanted(const RuleContext& context, const FrameworkInstall& torch, const Companion& other) {
   if (!torch.version || !other.version) return {};
@@ -83,6 +89,10 @@ std::optional<Finding> torchvision_mismatch(const RuleContext& context) {
       if (wanted.empty() && !differ) continue;
       Finding finding;
       finding.variant = wanted.empty() ? "" : "release";
+      if (wanted.empty() && loads_all_the_same(*torch, *other)) {
+        finding.variant = "same-major";
+        finding.severity = Severity::Warning;
+      }
       finding.parameters = {{"torch", torch->version->text},
                             {"companion", name + " " + other->version->text},
                             {"name", name},

@@ -16,9 +16,10 @@ const std::vector<PythonEnvironment>* seen_environments(const RuleContext& conte
   return context.machine.python.environments.get();
 }
 
-/// A framework was asked for by its own name; building an extension is another purpose.
+/// A framework was asked for: by its own name, or by an extension that is built for it. Of other distributions an environment's
+/// list keeps nothing, so that one of them is absent cannot be told.
 bool asks_for_framework(const RuleContext& context) {
-  return context.purpose.needs_framework() && context.purpose.name != "build";
+  return context.purpose.needs_framework() && is_known_framework(framework_of_purpose(context.purpose));
 }
 
 /// The environment whose packages this one sees too (`--system-site-packages`); null: none, or not listed.
@@ -45,22 +46,51 @@ Origin quote_environment(const PythonEnvironment& environment) {
   return {environment.prefix, 0, environment.kind + " environment, Python " + environment.python.value_or("?")};
 }
 
-std::string name_asked(const RuleContext& context) { return context.purpose.name + context.purpose.specifier; }
+std::string name_asked(const RuleContext& context) { return framework_of_purpose(context.purpose) + context.purpose.specifier; }
 
-/// Names of purposes that are no distribution on PyPI, or one without GPU code.
-bool is_distribution(std::string_view name) {
-  constexpr std::array others = {"paddle", "faiss", "opencv", "rapids", "dgl", "mxnet", "cupy", "tensorflow", "jax"};
-  return std::ranges::find(others, name) == others.end();
+/// Distributions that bring their own GPU code for every driver that counts, and pin no torch of their own.
+bool installs_by_name(std::string_view name) {
+  constexpr std::array names = {"bitsandbytes", "deepspeed", "ctranslate2", "numba-cuda"};
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// Releases of a framework that the tables know, newest first.
+std::vector<ReleaseVersion> known_releases(const Knowledge& knowledge, std::string_view framework) {
+  std::vector<ReleaseVersion> all;
+  if (framework == "torch")
+    for (const TorchBuild& build : torch_builds(knowledge)) all.push_back(build.release);
+  if (framework == "tensorflow")
+    for (const TensorFlowRelease& one : tensorflow_releases(knowledge)) all.push_back(one.release);
+  if (framework == "jax")
+    for (const JaxRelease& one : jax_releases(knowledge)) all.push_back(one.release);
+  std::ranges::sort(all, [](const ReleaseVersion& x, const ReleaseVersion& y) { return y < x; });
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+/// The newest release inside what was asked for that serves this driver, these GPUs and this Python: pip alone would take the
+/// newest of all.
+std::optional<WheelChoice> choice_within(const RuleContext& context, const PythonEnvironment& environment,
+                                         const std::string& framework) {
+  WheelNeeds needs = wheel_needs(context, environment, framework);
+  for (const ReleaseVersion& release : known_releases(context.knowledge, framework)) {
+    if (satisfies(release, context.purpose.specifier) != true) continue;
+    needs.release = release;
+    WheelChoice choice = choose_wheel(context.knowledge, needs);
+    if (choice.found && choice.same_release) return choice;
+  }
+  return std::nullopt;
 }
 
 std::vector<Action> installation(const RuleContext& context, const PythonEnvironment& environment) {
-  const std::string& name = context.purpose.name;
-  // A release that was asked for is taken as it was asked; without one the tables choose.
+  const std::string name = framework_of_purpose(context.purpose);
   if (context.purpose.specifier.empty()) {
     auto actions = reinstall_framework(context, environment, name == "onnxruntime" ? "onnxruntime-gpu" : name);
     if (!actions.empty()) return actions;
+    if (installs_by_name(name)) return {install_packages(environment, {name})};
+  } else if (const auto choice = choice_within(context, environment, name)) {
+    return install_choice(context, environment, *choice);
   }
-  if (is_distribution(name)) return {install_packages(environment, {name_asked(context)})};
   return {make_action("find-gpu-build", {{"framework", name_asked(context)}})};
 }
 
@@ -93,15 +123,16 @@ Finding in_no_environment(const RuleContext& context, const std::vector<PythonEn
 /// It is there, but not the release that was asked for.
 std::optional<Finding> wrong_version(const RuleContext& context, const PythonEnvironment& environment) {
   const std::string& specifier = context.purpose.specifier;
-  const auto version = framework_version(environment, context.purpose.name);
+  const auto version = framework_version(environment, framework_of_purpose(context.purpose));
   const auto fits = version && !specifier.empty() ? satisfies(*version, specifier) : std::nullopt;
   if (!fits || *fits) return std::nullopt;
   Finding finding;
   finding.variant = "version";
   finding.parameters = {{"framework", name_asked(context)}, {"installed", version->text}, {"environment", label_of(environment)}};
   finding.evidence = {quote_environment(environment)};
-  if (const auto* package = find_package(environment, context.purpose.name)) finding.evidence.push_back(quote(*package));
-  finding.repair.push_back(install_packages(environment, {name_asked(context)}));
+  if (const auto* package = find_package(environment, framework_of_purpose(context.purpose)))
+    finding.evidence.push_back(quote(*package));
+  finding.repair = installation(context, environment);
   return finding;
 }
 
@@ -127,14 +158,15 @@ std::optional<Finding> framework_not_installed(const RuleContext& context) {
     return finding;
   }
   const PythonEnvironment& environment = *context.environments.front().environment;
-  if (sees_framework(context, environment, context.purpose.name)) return wrong_version(context, environment);
+  if (sees_framework(context, environment, framework_of_purpose(context.purpose))) return wrong_version(context, environment);
   if (!is_fully_seen(environment)) return std::nullopt;
   Finding finding;
   finding.parameters = {
       {"framework", name_asked(context)}, {"environment", label_of(environment)}, {"python", environment.python.value_or("?")}};
   finding.evidence = {quote_environment(environment)};
-  finding.evidence.push_back({environment.site_packages.empty() ? environment.prefix : environment.site_packages.front(), 0,
-                              std::to_string(environment.package_count) + " packages, no " + context.purpose.name});
+  finding.evidence.push_back(
+      {environment.site_packages.empty() ? environment.prefix : environment.site_packages.front(), 0,
+       std::to_string(environment.package_count) + " packages, no " + framework_of_purpose(context.purpose)});
   finding.repair = installation(context, environment);
   return finding;
 }
@@ -142,7 +174,7 @@ std::optional<Finding> framework_not_installed(const RuleContext& context) {
 std::optional<Finding> python_too_new_to_install(const RuleContext& context) {
   if (!asks_for_framework(context) || context.environments.empty() || !context.purpose.specifier.empty()) return std::nullopt;
   const PythonEnvironment& environment = *context.environments.front().environment;
-  const std::string& name = context.purpose.name;
+  const std::string name = framework_of_purpose(context.purpose);
   if (sees_framework(context, environment, name) || !is_fully_seen(environment)) return std::nullopt;
   if (name != "torch" && name != "tensorflow" && name != "jax") return std::nullopt;
   WheelNeeds needs;
@@ -190,7 +222,7 @@ std::optional<Elsewhere> gpu_build_elsewhere(const RuleContext& context) {
   const auto* used = active_environment(context.machine);
   if (used == nullptr || seen_environments(context) == nullptr || !context.purpose.environment.empty()) return std::nullopt;
   for (const std::string framework : {"torch", "tensorflow", "jax"}) {
-    const bool asked = context.purpose.name == framework;
+    const bool asked = framework_of_purpose(context.purpose) == framework;
     const bool has = sees_framework(context, *used, framework);
     if (context.purpose.asked() ? !asked : !has) continue;
     const auto install = framework_install(context, *used, framework);

@@ -70,6 +70,8 @@ std::optional<PythonVersion> newest_python_with_gpu_build(const RuleContext& con
   const PythonEnvironment& environment = *build.judged->environment;
   const auto python = PythonVersion::parse(environment.abi.empty() ? environment.python.value_or("") : environment.abi);
   if (!build.install.version || !python) return std::nullopt;
+  // A distribution's and conda's packages are made for their own Python: PyPI's tables say nothing of them.
+  if (build.install.package == nullptr || build.install.package->manager != "pip") return std::nullopt;
   if (build.install.framework == "tensorflow") {
     const auto release = tensorflow_release(context.knowledge, *build.install.version);
     return release && release->python.fit(*python) == PythonFit::TooNew ? release->python.newest() : std::nullopt;

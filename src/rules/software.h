@@ -29,6 +29,9 @@ bool is_gpu_framework(std::string_view package);
 /// The framework's name for purposes of a distribution: "onnxruntime-gpu" → "onnxruntime", "cupy-cuda12x" → "cupy".
 std::string framework_of_package(std::string_view package);
 
+/// Is this a purpose that the tables and collectors know: a framework's own name ("torch", "cupy") or a distribution of one?
+bool is_known_framework(std::string_view name);
+
 /// An installed package by normalised name; half-written ones (state "no-metadata", "files-missing") are returned too.
 const PythonPackage* find_package(const PythonEnvironment& environment, std::string_view name);
 /// Packages whose framework_of_package() is `framework`.
@@ -43,6 +46,10 @@ std::optional<ReleaseVersion> framework_version(const PythonEnvironment& environ
 std::optional<ReleaseVersion> python_version(const PythonEnvironment& environment);
 /// "linux_x86_64", "linux_aarch64", …: of the interpreter, else of the machine; empty: not seen.
 std::string platform_of(const RuleContext& context, const PythonEnvironment& environment);
+
+/// The framework that has to be there for a purpose: its own name, "torch" for build:flash-attn and other extensions of torch;
+/// empty for an extension that may need none.
+std::string framework_of_purpose(const Purpose& purpose);
 
 /// Is this framework what has to work: asked for by name (or by what is built on it), or installed where nothing is asked?
 bool wants_framework(const RuleContext& context, const PythonEnvironment& environment, std::string_view framework);
@@ -74,9 +81,6 @@ std::vector<const Toolkit*> toolkits_with_nvcc(const Machine& machine, bool comp
 const Toolkit* toolkit_at(const Machine& machine, std::string_view path);
 /// "12.6" as far as told.
 std::optional<CudaVersion> cuda_version_of(const Toolkit& toolkit);
-
-/// The host compiler that nvcc takes: NVCC_CCBIN or CUDAHOSTCXX, else gcc (g++) on PATH; null: none, or not seen.
-const HostCompiler* host_compiler_of_nvcc(const Machine& machine);
 
 // ---- libraries ----------------------------------------------------------------------------------------------------------
 

@@ -61,6 +61,13 @@ constexpr std::array built_on{Framework{"vllm", "torch"},         Framework{"sgl
                               Framework{"torchvision", "torch"},  Framework{"torchaudio", "torch"},
                               Framework{"build", "torch"},        Framework{"triton", "torch"}};
 
+/// Distributions whose builds import torch (their setup.py or pyproject.toml says so).
+constexpr std::array<std::string_view, 22> built_with_torch{
+    "torch",        "flash-attn",    "xformers",      "causal-conv1d", "mamba-ssm",          "torch-scatter",
+    "torch-sparse", "torch-cluster", "pyg-lib",       "apex",          "transformer-engine", "deepspeed",
+    "vllm",         "exllamav2",     "auto-gptq",     "autoawq",       "pytorch3d",          "detectron2",
+    "torchvision",  "torchaudio",    "sageattention", "gsplat"};
+
 /// A framework whose presence alone makes GPU work the purpose: opencv and numba live in many CPU-only environments.
 bool decides_purpose(std::string_view framework) {
   return !framework.empty() && framework != "opencv" && framework != "numba" && framework != "faiss" &&
@@ -165,7 +172,18 @@ std::string framework_of_package(std::string_view package) {
   return {};
 }
 
+std::string framework_of_purpose(const Purpose& purpose) {
+  if (purpose.name != "build") return purpose.name;
+  return std::ranges::find(built_with_torch, purpose.target) != built_with_torch.end() ? "torch" : "";
+}
+
 bool is_gpu_framework(std::string_view package) { return !framework_of_package(package).empty(); }
+
+bool is_known_framework(std::string_view name) {
+  if (name == "numba" || name == "triton" || name == "torchvision" || name == "torchaudio") return true;
+  return is_gpu_framework(name) || std::ranges::any_of(frameworks, [&](const Framework& one) { return one.framework == name; }) ||
+         std::ranges::any_of(families, [&](const Framework& one) { return one.framework == name; });
+}
 
 const PythonPackage* find_package(const PythonEnvironment& environment, std::string_view name) {
   const auto found = std::ranges::find_if(environment.packages, [&](const PythonPackage& p) { return p.name == name; });

@@ -152,18 +152,6 @@ std::optional<CudaVersion> cuda_version_of(const Toolkit& toolkit) {
   return version != nullptr ? CudaVersion::parse(*version) : std::nullopt;
 }
 
-const HostCompiler* host_compiler_of_nvcc(const Machine& machine) {
-  const auto* compilers = machine.toolkits.compilers.get();
-  if (compilers == nullptr) return nullptr;
-  for (const char* by : {"NVCC_CCBIN", "CUDAHOSTCXX"})
-    for (const HostCompiler& compiler : *compilers)
-      if (compiler.found_by == by) return &compiler;
-  for (const char* name : {"gcc", "g++"})
-    for (const HostCompiler& compiler : *compilers)
-      if (compiler.name == name && compiler.found_by == "PATH") return &compiler;
-  return nullptr;
-}
-
 bool loader_finds(const Machine& machine, std::string_view soname) {
   if (const auto* cache = machine.loader.cache.get())
     if (std::ranges::any_of(*cache, [&](const LoaderCacheEntry& entry) { return entry.soname == soname; })) return true;

@@ -150,20 +150,26 @@ std::optional<Finding> judge_host_compiler(const RuleContext& context) {
 std::optional<Finding> judge_glibc_headers(const RuleContext& context) {
   const Machine& machine = context.machine;
   const Toolkit* toolkit = meant_toolkit(context).toolkit;
-  if (toolkit == nullptr || toolkit->origin == "conda" || !toolkit->headers_fit_glibc_2_41.is(false)) return std::nullopt;
   const auto* glibc = machine.toolkits.libc_headers.get();
-  if (glibc == nullptr || !at_least(*glibc, 2, 41)) return std::nullopt;
+  if (toolkit == nullptr || toolkit->origin == "conda" || glibc == nullptr) return std::nullopt;
+  const bool clash_2_41 = at_least(*glibc, 2, 41) && toolkit->headers_fit_glibc_2_41.is(false);
+  const bool clash_2_42 = at_least(*glibc, 2, 42) && toolkit->headers_fit_glibc_2_42.is(false);
+  if (!clash_2_41 && !clash_2_42) return std::nullopt;
+  const Fact<bool>& fact = clash_2_41 ? toolkit->headers_fit_glibc_2_41 : toolkit->headers_fit_glibc_2_42;
   Finding finding;
   finding.severity = severity_if_meant(context);
-  const std::string header = toolkit->headers_fit_glibc_2_41.origin().source;
+  const std::string header = fact.origin().source;
   finding.parameters = {{"glibc", *glibc},
+                        {"functions", clash_2_41 ? "sinpi, cospi" : "rsqrt"},
+                        {"since", clash_2_41 ? "2.41" : "2.42"},
                         {"toolkit", label(*toolkit)},
                         {"header", header.empty() ? toolkit->path + "/include/crt/math_functions.h" : header}};
-  finding.evidence = {quote(toolkit->headers_fit_glibc_2_41, finding.parameters["header"], "sinpi, cospi without noexcept"),
+  finding.evidence = {quote(fact, finding.parameters["header"], finding.parameters["functions"] + " without noexcept"),
                       quote(machine.toolkits.libc_headers, "/usr/include/features.h", "glibc " + *glibc)};
-  // glibc 2.42 adds rsqrt, which the headers of 13.0 and 13.1 declare in the old way (ggml-org/llama.cpp issues 17615, 19100).
+  // 13.0 knows glibc 2.41; 2.42 is known from 13.2 on, whose headers have _NV_RSQRT_SPECIFIER (llvm/llvm-project pull 185701).
+  const CudaVersion first_that_fits = at_least(*glibc, 2, 42) ? CudaVersion{13, 2, 0} : CudaVersion{13, 0, 0};
   const auto newer = newer_release(context, *toolkit);
-  if (newer && newer->major >= 13 && !at_least(*glibc, 2, 42))
+  if (newer && *newer >= first_that_fits)
     for (Action& action : install_toolkit_actions(context, newer->text())) finding.repair.push_back(std::move(action));
   finding.repair.push_back(make_action("patch-cuda-math-header", {{"header", finding.parameters["header"]}}));
   return finding;

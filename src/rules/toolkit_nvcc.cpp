@@ -145,7 +145,41 @@ NvccStory nvcc_story(const RuleContext& context) {
   return some_shell_sees_nvcc(context) ? NvccStory::DependsOnShell : NvccStory::NotOnPath;
 }
 
+namespace {
+
+/// Is this toolkit of the release that `nvcc>=12.8` asks for? Two numbers are compared with two, three with all that is told.
+std::optional<bool> fits_specifier(const Toolkit& toolkit, const std::string& specifier) {
+  const bool exact = std::ranges::count(specifier, '.') > 1 + std::ranges::count(specifier, ',');
+  const auto release = ReleaseVersion::parse(exact ? toolkit.version.value_or("") : release_text(toolkit));
+  return release ? satisfies(*release, specifier) : std::nullopt;
+}
+
+/// nvcc is found, but not of the release that was asked for.
+std::optional<Finding> other_release_asked(const RuleContext& context) {
+  const std::string& specifier = context.purpose.specifier;
+  const Toolkit* reached = reached_nvcc(context).toolkit;
+  if (specifier.empty() || reached == nullptr || fits_specifier(*reached, specifier) != false) return std::nullopt;
+  Finding finding;
+  finding.variant = "version";
+  finding.parameters = {{"wanted", "nvcc" + specifier}, {"toolkit", label(*reached)}, {"path", reached->path}};
+  finding.evidence = {quote(*reached)};
+  quote_environment(context.machine, finding.evidence);
+  for (const Toolkit* other : reachable_toolkits(context)) {
+    if (fits_specifier(*other, specifier) != true) continue;
+    finding.evidence.push_back(quote(*other));
+    finding.repair.push_back(add_to_path_action(context.machine, other->path + "/bin"));
+    return finding;
+  }
+  const std::string advised = advised_release(context);
+  const auto release = ReleaseVersion::parse(advised);
+  finding.repair = install_toolkit_actions(context, release && satisfies(*release, specifier) == true ? advised : "");
+  return finding;
+}
+
+}  // namespace
+
 std::optional<Finding> judge_toolkit_not_installed(const RuleContext& context) {
+  if (context.purpose.name == "nvcc" && nvcc_story(context) == NvccStory::Found) return other_release_asked(context);
   if (!wants_compiler(context) || nvcc_story(context) != NvccStory::NotInstalled) return std::nullopt;
   Finding finding;
   finding.evidence.push_back({"/usr/local", 0, "no toolkit in /usr/local/cuda*, /opt, the packages, PATH or CUDA_HOME"});

@@ -72,13 +72,15 @@ std::string host_config(const std::string& version, const Options& options) {
   return text + "#endif /* __GNUC__ */\n#endif\n";
 }
 
-std::string math_functions(bool knows_glibc_2_41) {
+std::string math_functions(bool knows_glibc_2_41, bool knows_glibc_2_42) {
   const std::string tail = knows_glibc_2_41 ? " __NV_IEC_60559_FUNCS_EXCEPTION_SPECIFIER;\n" : ";\n";
   std::string text;
   if (knows_glibc_2_41)
     text = "#if __NV_GLIBC_PROVIDES_IEC_60559_FUNCS\n#define __NV_IEC_60559_FUNCS_EXCEPTION_SPECIFIER __THROW\n#else\n#define __NV_IEC_60559_FUNCS_EXCEPTION_SPECIFIER\n#endif\n";
   for (const char* f : {"double                 sinpi(double x)", "float                  sinpif(float x)", "double                 cospi(double x)", "float                  cospif(float x)"})
     text += std::string("extern __DEVICE_FUNCTIONS_DECL__ __device_builtin__ ") + f + tail;
+  for (const char* f : {"double                 rsqrt(double x)", "float                  rsqrtf(float x)"})
+    text += std::string("extern __DEVICE_FUNCTIONS_DECL__ __device_builtin__ ") + f + (knows_glibc_2_42 ? " _NV_RSQRT_SPECIFIER;\n" : ";\n");
   return text;
 }
 
@@ -108,7 +110,7 @@ void add_toolkit_programs(MachineBuilder& builder, const std::string& path, cons
 void add_headers(MachineBuilder& builder, const std::string& include, const std::string& version, const Options& options) {
   const std::string number = leading(version, 1) + "0" + split(version, '.').at(1) + "0";
   builder.tree.add_file(include + "/crt/host_config.h", host_config(version, options));
-  builder.tree.add_file(include + "/crt/math_functions.h", math_functions(options.contains("glibc-2.41") || version.starts_with("13")));
+  builder.tree.add_file(include + "/crt/math_functions.h", math_functions(options.contains("glibc-2.41") || version.starts_with("13"), version.starts_with("13.2") || version.starts_with("13.3")));
   builder.tree.add_file(include + "/cuda.h", "/* CUDA driver API */\n#define CUDA_VERSION " + number + "\n");
   builder.tree.add_file(include + "/cuda_runtime.h", "#include \"cuda_runtime_api.h\"\n");
   builder.tree.add_file(include + "/cuda_runtime_api.h", "#define CUDART_VERSION  " + number + "\n");

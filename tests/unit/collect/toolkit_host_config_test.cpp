@@ -129,15 +129,15 @@ TEST(Condition, Unknown) {
 TEST(MathDeclarations, WithAndWithoutSpecification) {
   const std::string old =
       "extern __DEVICE__ double                 sinpi(double x);\nextern __DEVICE__ float  cospif(float x);\n";
-  EXPECT_TRUE(read_math_declarations(old, "/m.h").is(false));
+  EXPECT_TRUE(read_math_declarations(old, "/m.h", functions_of_glibc_2_41).is(false));
   const std::string fit =
       " * sinpi(double) doc\nextern __DEVICE__ double sinpi(double x) __NV_EXCEPTION_SPECIFIER;\nextern float cospif(float x) "
       "noexcept (true);\n";
-  EXPECT_TRUE(read_math_declarations(fit, "/m.h").is(true));
-  EXPECT_EQ(read_math_declarations(fit, "/m.h").origin().line, 2u);
-  EXPECT_TRUE(read_math_declarations(fit + old, "/m.h").is(false));
-  EXPECT_TRUE(read_math_declarations("", "/m.h").is_not_seen());
-  EXPECT_TRUE(read_math_declarations("extern double sinpi(double", "/m.h").is_known());
+  EXPECT_TRUE(read_math_declarations(fit, "/m.h", functions_of_glibc_2_41).is(true));
+  EXPECT_EQ(read_math_declarations(fit, "/m.h", functions_of_glibc_2_41).origin().line, 2u);
+  EXPECT_TRUE(read_math_declarations(fit + old, "/m.h", functions_of_glibc_2_41).is(false));
+  EXPECT_TRUE(read_math_declarations("", "/m.h", functions_of_glibc_2_41).is_not_seen());
+  EXPECT_TRUE(read_math_declarations("extern double sinpi(double", "/m.h", functions_of_glibc_2_41).is_known());
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST(Purpose, PathsAreProgramsAndNothingIsNothing) {
 }
 
 TEST(Purpose, RefusesWhatIsNone) {
-  for (const char* text : {"torch@", "torch=>2", ">=2.7", "torch>=x", "a b", "torch:x", "@ml", "\x1b[31m"}) EXPECT_FALSE(parse_purpose(text)) << text;
+  for (const char* text : {"torch@", "torch=>2", ">=2.7", "torch>=x", "a b", "torch:x", "@ml", "\x1b[31m", "driver>=570"}) EXPECT_FALSE(parse_purpose(text)) << text;
 }
 
 }  // namespace
