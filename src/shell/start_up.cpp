@@ -104,7 +104,18 @@ Variables common(const Variables& a, const Variables& b, const std::string& why)
   State one, two;
   one.variables = a;
   two.variables = b;
-  return merged(one, two, why).variables;
+  Variables both = merged(one, two, why).variables;
+  // A line that only one of the ways runs is not known to run.
+  for (auto& [name, variable] : both) {
+    for (const Variables* way : {&a, &b}) {
+      const auto own = way->find(name);
+      std::erase_if(variable.set_by, [&](const Origin& line) {
+        return own == way->end() ||
+               std::find(own->second.set_by.begin(), own->second.set_by.end(), line) == own->second.set_by.end();
+      });
+    }
+  }
+  return both;
 }
 
 std::vector<ShellVariable> reported(const Variables& environment) {
