@@ -179,7 +179,43 @@ bool is_desktop_wheel(const FrameworkInstall& install) {
 
 }  // namespace
 
+namespace {
+
+/// Wheels that NVIDIA builds for a JetPack release lie below these addresses (".../compute/redist/jp/v61/pytorch/...").
+bool is_jetpack_wheel(const FrameworkInstall& install) {
+  if (install.package == nullptr) return false;
+  const std::string& url = install.package->url;
+  return contains_ignoring_case(url, "/redist/jp/") || contains_ignoring_case(url, "jetson");
+}
+
+/// The other way round: a JetPack wheel on an aarch64 machine with an NVIDIA GPU on PCIe, which is what servers have.
+std::optional<Finding> jetpack_wheel_elsewhere(const RuleContext& context) {
+  // In a container the files of a Jetson need not be seen.
+  if (context.in(World::Jetson) || context.in(World::Container) || context.gpus.empty()) return std::nullopt;
+  if (context.machine.os.architecture.value_or("") == "x86_64") return std::nullopt;
+  for (const JudgedEnvironment& judged : context.environments) {
+    if (!is_aarch64(context, *judged.environment)) continue;
+    for (const FrameworkInstall& install : wanted_installs(context, *judged.environment)) {
+      if (install.framework != "torch" || install.flavour != "cuda" || !is_jetpack_wheel(install)) continue;
+      Finding finding;
+      finding.severity = by_purpose(context);
+      finding.variant = "no-jetson";
+      finding.parameters = {{"framework", label_of(install)}, {"environment", label_of(*judged.environment)}};
+      finding.evidence = {
+          {install.package->folder + "/direct_url.json", 0, install.package->url}, install.origin, quote(*install.package)};
+      for (const MachineGpu& gpu : context.gpus)
+        if (gpu.device != nullptr) finding.evidence.push_back(quote_capability(gpu));
+      finding.repair = steps_to_gpu_build(context, *judged.environment, install.framework);
+      return finding;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Finding> jetson_desktop_wheel(const RuleContext& context) {
+  if (!context.in(World::Jetson)) return jetpack_wheel_elsewhere(context);
   const int release = jetson_release(context.machine);
   // JetPack 7 (L4T 38) runs the wheels for servers; of what comes after nothing is known here.
   if (release < 32 || release >= 38) return std::nullopt;
