@@ -78,7 +78,8 @@ const Package* distribution_package(const Machine& machine, bool has_nvcc) {
   if (has_nvcc)
     for (const auto name : {"nvidia-cuda-toolkit"sv, "cuda-nvcc"sv, "cuda"sv, "cuda-devel"sv})
       if (const auto* package = find_installed(machine, [&](const Package& p) { return p.name == name; })) return package;
-  return find_installed(machine, [](const Package& p) { return p.name.starts_with("libcudart") || p.name == "cuda-cudart"; });
+  const auto is_runtime = [](const Package& p) { return p.name.starts_with("libcudart") || p.name == "cuda-cudart"; };
+  return find_installed(machine, is_runtime);
 }
 
 void set_versions(const Package& package, Toolkit& toolkit) {

@@ -18,7 +18,7 @@ struct Options {
   std::string rule;
   std::vector<std::string> kb;
   std::vector<std::string> python_environments;  ///< --env
-  std::optional<bool> redact;  ///< not given: on for snapshots and for the machine inside JSON
+  std::optional<bool> redact;                    ///< not given: on for snapshots and for the machine inside JSON
   bool timing = false, strict = false;
   int verbosity = 0;
   int width = 0;  ///< 0: the terminal's

@@ -52,7 +52,7 @@ std::vector<TensorFlowRelease> tensorflow_releases(const Knowledge& knowledge) {
 std::optional<TensorFlowRelease> tensorflow_release(const Knowledge& knowledge, const ReleaseVersion& version) {
   std::optional<TensorFlowRelease> of_minor;
   for (TensorFlowRelease& release : tensorflow_releases(knowledge)) {
-    if (release.release == version) return std::move(release);
+    if (release.release == version) return std::optional(std::move(release));
     if (!of_minor && release.release.minor_text() == version.minor_text()) of_minor = std::move(release);
   }
   if (of_minor) of_minor->exact = false;

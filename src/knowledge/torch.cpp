@@ -113,7 +113,7 @@ std::vector<TorchBuild> torch_builds_of(const Knowledge& knowledge, const Releas
 
 std::optional<TorchBuild> torch_build(const Knowledge& knowledge, const ReleaseVersion& release, std::string_view variant) {
   for (TorchBuild& build : torch_builds_of(knowledge, release)) {
-    if (build.variant == variant) return std::move(build);
+    if (build.variant == variant) return std::optional(std::move(build));
   }
   return std::nullopt;
 }
@@ -124,7 +124,8 @@ std::optional<TorchBuild> torch_build(const Knowledge& knowledge, std::string_vi
   if (!release->local.empty()) return torch_build(knowledge, *release, variant_of(release->local));
   if (!cuda) return std::nullopt;
   for (TorchBuild& build : torch_builds_of(knowledge, *release)) {
-    if (build.cuda && build.cuda->major == cuda->major && build.cuda->minor == cuda->minor) return std::move(build);
+    if (build.cuda && build.cuda->major == cuda->major && build.cuda->minor == cuda->minor)
+      return std::optional(std::move(build));
   }
   return std::nullopt;
 }

@@ -140,8 +140,8 @@ const Toolkit* toolkit_without_its_nvcc(const RuleContext& context) {
   for (const Toolkit& toolkit : *found) {
     const auto* components = toolkit.components.get();
     if (!toolkit.nvcc.is_absent() || components == nullptr) continue;
-    if (std::ranges::any_of(*components, [](const ToolkitComponent& c) { return c.name == "cuda_nvcc" && is_damaged(c); }))
-      return &toolkit;
+    const auto is_damaged_compiler = [](const ToolkitComponent& c) { return c.name == "cuda_nvcc" && is_damaged(c); };
+    if (std::ranges::any_of(*components, is_damaged_compiler)) return &toolkit;
   }
   return nullptr;
 }

@@ -98,7 +98,7 @@ bool is_debians_folder(const Machine& machine, const std::string& value) {
 const Toolkit* toolkit_of_part(const Machine& machine, const std::string& value) {
   std::string path = value;
   for (int step = 0; step < 2; ++step) {
-    path = path.substr(0, path.rfind('/'));
+    path.resize(std::min(path.rfind('/'), path.size()));
     if (path.empty()) return nullptr;
     if (const auto* toolkit = toolkit_at(machine, path); toolkit != nullptr && toolkit->nvcc.is_known()) return toolkit;
   }

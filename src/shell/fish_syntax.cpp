@@ -133,9 +133,9 @@ bool Reader::variable(Word& out, bool quoted) {
   if (peek() == '[') {
     int depth = 0;
     do {
-      if (peek() == '[') ++depth;
-      if (peek() == ']') --depth;
-      part.index.push_back(peek());
+      const char c = peek();
+      depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+      part.index.push_back(c);
       advance();
     } while (depth > 0 && !at_end());
     part.index = part.index.substr(1, part.index.size() - 2);
