@@ -75,9 +75,12 @@ const Package* nvidia_package(const Machine& machine, const std::string& release
 }
 
 const Package* distribution_package(const Machine& machine, bool has_nvcc) {
-  if (has_nvcc)
-    for (const auto name : {"nvidia-cuda-toolkit"sv, "cuda-nvcc"sv, "cuda"sv, "cuda-devel"sv})
-      if (const auto* package = find_installed(machine, [&](const Package& p) { return p.name == name; })) return package;
+  if (has_nvcc) {
+    for (const auto name : {"nvidia-cuda-toolkit"sv, "cuda-nvcc"sv, "cuda"sv, "cuda-devel"sv}) {
+      const auto has_name = [&](const Package& p) { return p.name == name; };
+      if (const auto* package = find_installed(machine, has_name)) return package;
+    }
+  }
   const auto is_runtime = [](const Package& p) { return p.name.starts_with("libcudart") || p.name == "cuda-cudart"; };
   return find_installed(machine, is_runtime);
 }
