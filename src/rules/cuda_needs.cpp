@@ -163,6 +163,37 @@ std::optional<CudaNeeds> needs_of_ctranslate2(const RuleContext& context, const 
   return needs;
 }
 
+/// "nvidia-cudnn-cu12==9.1.0.70" of "nvidia-cudnn-cu12 (==9.1.0.70) ; platform_system == 'Linux'"; empty: not required.
+std::string pin_of(const PythonPackage& package, std::string_view name) {
+  for (const std::string& requirement : package.requirements) {
+    const std::size_t end = std::min(requirement.find_first_of(" <>=!~;[("), requirement.size());
+    if (normalised_distribution_name(requirement.substr(0, end)) != name) continue;
+    std::string pin = requirement.substr(0, requirement.find(';'));
+    std::erase_if(pin, [](char c) { return c == ' ' || c == '(' || c == ')'; });
+    return pin;
+  }
+  return std::string(name);
+}
+
+std::uint32_t pinned_major(std::string_view pin) {
+  const std::size_t at = pin.find("==");
+  return at == std::string_view::npos ? 0 : leading_number(pin.substr(at + 2));
+}
+
+/// The library of one of NVIDIA's wheels that a missing requirement names; others are named by their requirement alone.
+void add_library_of(const RuleContext& context, const CudaVersion& cuda, std::string_view name, std::string_view pin,
+                    CudaNeeds& needs) {
+  // CUDA 13's torch requires one package that names the libraries as extras.
+  const bool meta = name == "cuda-toolkit";
+  if (name.starts_with("nvidia-cublas") || (meta && pin.find("cublas") != std::string_view::npos)) add_cublas(needs, cuda);
+  if (name.starts_with("nvidia-cuda-runtime") || (meta && pin.find("cudart") != std::string_view::npos))
+    needs.libraries.push_back({cudart_soname(context, cuda), "cuda-runtime", cuda.major});
+  if (name.starts_with("nvidia-cudnn")) add_cudnn(needs, pinned_major(pin));
+  if (name.starts_with("nvidia-nccl")) needs.libraries.push_back({"libnccl.so.2", "nccl", 2});
+  if (name.starts_with("nvidia-cusparse") && !name.starts_with("nvidia-cusparselt"))
+    needs.libraries.push_back({"libcusparse.so." + std::to_string(std::min(cuda.major, 12u)), "cusparse", cuda.major});
+}
+
 /// torch's wheels of PyPI pin NVIDIA's wheels; installed with --no-deps they lack them.
 std::optional<CudaNeeds> needs_of_torch(const RuleContext& context, const PythonEnvironment& environment) {
   const auto install = framework_install(context, environment, "torch");
@@ -171,13 +202,10 @@ std::optional<CudaNeeds> needs_of_torch(const RuleContext& context, const Python
   CudaNeeds needs = start("torch", *install->package, *install->cuda, true);
   for (const std::string& name : missing_cuda_requirements(environment, *install->package)) {
     if (!name.ends_with("-cu" + std::to_string(install->cuda->major)) && name.find("-cu1") != std::string::npos) continue;
-    const std::uint32_t major = install->cuda->major;
-    if (name.starts_with("nvidia-cublas")) add_cublas(needs, *install->cuda);
-    if (name.starts_with("nvidia-cuda-runtime"))
-      needs.libraries.push_back({cudart_soname(context, *install->cuda), "cuda-runtime", major});
-    if (name.starts_with("nvidia-nccl")) needs.libraries.push_back({"libnccl.so.2", "nccl", 2});
-    if (name.starts_with("nvidia-cusparse") && !name.starts_with("nvidia-cusparselt"))
-      needs.libraries.push_back({"libcusparse.so." + std::to_string(std::min(major, 12u)), "cusparse", major});
+    const std::string pin = pin_of(*install->package, name);
+    needs.requirements.push_back(pin);
+    needs.evidence.push_back({install->package->folder + "/METADATA", 0, "Requires-Dist: " + pin + ", which is not installed"});
+    add_library_of(context, *install->cuda, name, pin, needs);
   }
   if (needs.libraries.empty()) return std::nullopt;
   return needs;
@@ -306,6 +334,8 @@ std::vector<LocatedLibrary> missing_libraries(const RuleContext& context, const 
     LocatedLibrary located = locate(context, environment, need);
     if (located.place == LibraryPlace::Unknown) return {};
     if (located.place == LibraryPlace::Loader || located.place == LibraryPlace::Environment) continue;
+    // Its own requirements are what is missing; a toolkit that happens to lie there is not where they were to come from.
+    if (!needs.requirements.empty()) located = {need, LibraryPlace::Nowhere, nullptr, ""};
     missing.push_back(std::move(located));
   }
   return missing;

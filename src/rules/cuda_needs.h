@@ -24,6 +24,9 @@ struct CudaNeeds {
   std::uint32_t cuda_major = 0;
   std::string cuda;  ///< "11.8", "12"
   std::vector<LibraryNeed> libraries;
+  /// Requirements of its metadata that are not installed, with their pins: "nvidia-cudnn-cu12==9.1.0.70". Not empty: these are
+  /// the way to the libraries, whatever else lies on the machine.
+  std::vector<std::string> requirements;
   std::vector<Origin> evidence;
 };
 

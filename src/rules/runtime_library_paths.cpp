@@ -11,6 +11,7 @@
 #include "rules/framework_repair.h"
 #include "rules/runtime_library.h"
 #include "rules/software.h"
+#include "rules/toolkit.h"
 
 namespace gpuvet {
 namespace {
@@ -55,6 +56,9 @@ std::vector<Action> install_own_libraries(const PythonEnvironment& environment, 
     return {install_packages(environment, {"onnxruntime-gpu[cuda,cudnn]" + kept})};
   if (needs.framework == "jax" && needs.package->name.starts_with("jax-cuda"))
     return {install_packages(environment, {"jax[cuda" + std::to_string(needs.cuda_major) + "]" + kept})};
+  if (!needs.requirements.empty()) return {install_packages(environment, needs.requirements)};
+  // Up to 13 CuPy searches toolkits (CUDA_PATH, nvcc on PATH, /usr/local/cuda) and the loader, not NVIDIA's wheels.
+  if (needs.framework == "cupy" && *version < *ReleaseVersion::parse("14")) return {};
   if (needs.framework == "torch" || needs.framework == "cupy") {
     std::vector<std::string> wheels;
     for (const LibraryNeed& need : needs.libraries) {
@@ -72,6 +76,16 @@ Action install_toolkit(const CudaNeeds& needs) {
   std::string package = needs.cuda;
   std::ranges::replace(package, '.', '-');
   return make_action("install-cuda-libraries", {{"release", needs.cuda}, {"package_release", package}});
+}
+
+/// A toolkit of the CUDA major that CuPy's wheel is for, or the first CuPy that looks into NVIDIA's wheels.
+std::vector<Action> serve_old_cupy(const RuleContext& context, const PythonEnvironment& environment, const CudaNeeds& needs) {
+  const auto python = python_version(environment);
+  const bool may_update = needs.cuda_major >= 12 && python && *python >= *ReleaseVersion::parse("3.10");
+  const std::string release = advised_release(context, needs.cuda_major);
+  if (!may_update && !release.empty()) return install_toolkit_actions(context, release);
+  if (!may_update) return {};
+  return {install_packages(environment, {"'cupy-cuda" + std::to_string(needs.cuda_major) + "x[ctk]>=14'"})};
 }
 
 /// The releases with the extra are for CUDA 12 and Python 3.9 on.
@@ -115,9 +129,16 @@ std::optional<Finding> not_on_path(const RuleContext& context) {
     finding.parameters["folder"] = folder;
     for (const LocatedLibrary& library : off_path) finding.evidence.push_back({folder, 0, library.need.soname});
     quote_search(context.machine, finding.evidence);
+    // One way, not a list of ways: the toolkit where it has everything, else the wheels where they do.
+    const bool all_there = off_path.size() == judged.missing.size();
+    if (!all_there) finding.repair = install_own_libraries(*judged.environment, judged.needs);
+    if (!finding.repair.empty()) {
+      finding.variant = "wheels";
+      finding.parameters["missing"] = list_sonames(judged.missing);
+      return finding;
+    }
     finding.repair.push_back(make_action("add-cuda-folder-to-loader", {{"folder", folder}}));
-    if (off_path.size() < judged.missing.size()) finding.repair.push_back(install_toolkit(judged.needs));
-    if (brings_wheels(judged.needs)) append(finding.repair, install_own_libraries(*judged.environment, judged.needs));
+    if (!all_there) finding.repair.push_back(install_toolkit(judged.needs));
     return finding;
   }
   return std::nullopt;
@@ -152,6 +173,11 @@ std::optional<Finding> nowhere(const RuleContext& context) {
       finding.evidence.push_back(
           {"loader search path", 0, library.need.soname + " is not there, in no toolkit, and no wheel brings it"});
     append(finding.repair, install_own_libraries(*judged.environment, judged.needs));
+    if (!judged.needs.requirements.empty()) finding.variant = "requirements";
+    if (finding.repair.empty() && judged.needs.framework == "cupy") {
+      finding.variant = "cupy";
+      append(finding.repair, serve_old_cupy(context, *judged.environment, judged.needs));
+    }
     if (finding.repair.empty()) finding.repair.push_back(install_toolkit(judged.needs));
     return finding;
   }
