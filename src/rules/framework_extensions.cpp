@@ -144,6 +144,44 @@ std::optional<Mismatch> mismatch_of(const RuleContext& context, const FrameworkI
   return Mismatch{"", wanted, origin};
 }
 
+/// Wheels on PyPI for one torch release each: the index never has "the build for another torch" of the same release.
+bool has_one_wheel_per_release(const PythonPackage& package) {
+  return has_compiled_pin(package) && package.name != "flash-attn" && !extension_tag(package);
+}
+
+/// The torch release that the extension names, with the CUDA variant that serves driver and GPU.
+std::vector<Action> go_back_to_torch(const RuleContext& context, const PythonEnvironment& environment, const std::string& wanted) {
+  const auto release = ReleaseVersion::parse(wanted);
+  if (!release) return {};
+  WheelNeeds needs = wheel_needs(context, environment, "torch");
+  needs.release = release;
+  const WheelChoice choice = choose_wheel(context.knowledge, needs);
+  if (!choice.found || !choice.same_release) return {};
+  return install_choice(context, environment, choice);
+}
+
+/// The release of xformers for this torch; else the torch of the extension; else a build from source for this torch.
+std::vector<Action> fit_extension(const RuleContext& context, const FrameworkInstall& torch, const PythonPackage& package,
+                                  const std::string& wanted) {
+  const PythonEnvironment& environment = *torch.environment;
+  if (package.name == "xformers") {
+    const auto companions = torch_companions(context.knowledge, *torch.version);
+    if (companions && !companions->xformers.empty())
+      return {install_packages(environment, {"xformers==" + companions->xformers, "torch==" + torch.version->public_text()})};
+  }
+  if (has_one_wheel_per_release(package)) {
+    auto steps = go_back_to_torch(context, environment, wanted);
+    if (!steps.empty()) return steps;
+  }
+  const auto version = ReleaseVersion::parse(package.version);
+  return {make_action("reinstall-torch-extension",
+                      {{"package", package.name},
+                       {"requirement", version ? package.name + "==" + version->public_text() : package.name},
+                       {"torch", torch.version->public_text()},
+                       {"environment", environment.prefix},
+                       {"python", python_of(environment)}})};
+}
+
 /// A package that is not part of what was asked for breaks only the programs that import it.
 Severity severity_of(const RuleContext& context, const PythonPackage& package) {
   const bool meant = context.purpose.name == framework_of_package(package.name) || context.purpose.name == package.name;
@@ -174,10 +212,7 @@ std::optional<Finding> extension_abi_mismatch(const RuleContext& context) {
                             {"environment", label_of(environment)}};
       finding.evidence = {mismatch->origin, torch->origin};
       if (torch->package != nullptr) finding.evidence.push_back(quote(*torch->package));
-      finding.repair.push_back(make_action("reinstall-torch-extension", {{"package", package.name},
-                                                                         {"torch", torch->version->public_text()},
-                                                                         {"environment", environment.prefix},
-                                                                         {"python", python_of(environment)}}));
+      finding.repair = fit_extension(context, *torch, package, mismatch->variant.empty() ? mismatch->wanted : std::string());
       if (!first || first->severity < finding.severity) first = std::move(finding);
     }
   }
