@@ -5,6 +5,7 @@
 #include "rules/evidence.h"
 #include "rules/framework.h"
 #include "rules/framework_facts.h"
+#include "rules/framework_repair.h"
 #include "rules/software.h"
 
 namespace gpuvet::framework {
@@ -125,6 +126,22 @@ bool is_split_by_distribution(std::string_view framework) {
          framework == "llama-cpp-python";
 }
 
+/// onnxruntime and onnxruntime-gpu write the same folder: the CPU package goes first. A release that the tables lack is no reason
+/// to name none.
+std::vector<Action> steps_to_onnxruntime_gpu(const RuleContext& context, const PythonEnvironment& environment) {
+  WheelNeeds needs = wheel_needs(context, environment, "onnxruntime-gpu");
+  WheelChoice choice = choose_wheel(context.knowledge, needs);
+  if (!choice.found && choice.obstacle == WheelObstacle::UnknownRelease) {
+    needs.release.reset();
+    choice = choose_wheel(context.knowledge, needs);
+  }
+  auto steps = install_choice(context, environment, choice);
+  if (steps.empty()) return steps_to_gpu_build(context, environment, "onnxruntime-gpu");
+  if (choice.found && steps.front().type == "install-framework-build")
+    steps.insert(steps.begin(), uninstall_packages(environment, {"onnxruntime"}));
+  return steps;
+}
+
 std::optional<Finding> cpu_distribution(const RuleContext& context) {
   const std::string& framework = context.purpose.name;
   if (!is_split_by_distribution(framework) || gpu_here(context) == GpuHere::No) return std::nullopt;
@@ -143,7 +160,8 @@ std::optional<Finding> cpu_distribution(const RuleContext& context) {
     finding.evidence = {quote(*build), quote(*packages.front())};
     if (!context.gpus.empty())
       finding.evidence.push_back(quote(*context.gpus.front().device, "device", context.gpus.front().identity.label()));
-    finding.repair = steps_to_gpu_build(context, environment, framework == "onnxruntime" ? "onnxruntime-gpu" : framework);
+    finding.repair = framework == "onnxruntime" ? steps_to_onnxruntime_gpu(context, environment)
+                                                : steps_to_gpu_build(context, environment, framework);
     return finding;
   }
   return std::nullopt;
