@@ -85,7 +85,7 @@ std::vector<Action> serve_old_cupy(const RuleContext& context, const PythonEnvir
   const std::string release = advised_release(context, needs.cuda_major);
   if (!may_update && !release.empty()) return install_toolkit_actions(context, release);
   if (!may_update) return {};
-  return {install_packages(environment, {"'cupy-cuda" + std::to_string(needs.cuda_major) + "x[ctk]>=14'"})};
+  return {install_packages(environment, {"cupy-cuda" + std::to_string(needs.cuda_major) + "x[ctk]>=14"})};
 }
 
 /// The releases with the extra are for CUDA 12 and Python 3.9 on.
