@@ -72,6 +72,10 @@ CondaRecords read_conda_records(System& system, const std::string& prefix) {
     ++records.package_count;
     if (file->name == "python") records.python = file->version;
     if (!package_matters(file->name)) continue;
+    if (records.packages.size() == 1000) {
+      records.problems.push_back(origin_of(folder, "more than 1000 packages that matter: the rest was not read"));
+      break;
+    }
     records.packages.push_back(read_record(system, folder + "/" + entry.name, *file));
     const PythonPackage& package = records.packages.back();
     if (!package.state.empty()) records.problems.push_back(origin_of(package.folder, "no whole JSON file: " + package.state));

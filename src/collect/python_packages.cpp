@@ -10,6 +10,7 @@ namespace gpuvet {
 namespace {
 
 constexpr std::size_t most_entries = 20000;  ///< of one site-packages; more is said, and left
+constexpr std::size_t most_kept = 1000;      ///< no environment has as many frameworks and CUDA libraries
 constexpr std::size_t usual_headers = 8192;  ///< of a METADATA file
 constexpr std::size_t longest_headers = 65536;
 
@@ -152,8 +153,13 @@ std::optional<SiteFolder> read_site_folder(System& system, const std::string& pa
     const auto parsed = parse_distribution_folder(entry.name);
     if (!parsed || parsed->name.empty()) continue;
     ++site.package_count;
-    if (package_matters(normalised_distribution_name(parsed->name)))
-      site.packages.push_back(read_package(system, site, entry, *parsed, manager));
+    if (!package_matters(normalised_distribution_name(parsed->name))) continue;
+    if (site.packages.size() == most_kept) {
+      site.problems.push_back(
+          origin_of(path, "more than " + std::to_string(most_kept) + " packages that matter: the rest was not read"));
+      break;
+    }
+    site.packages.push_back(read_package(system, site, entry, *parsed, manager));
   }
   site.frameworks = read_framework_builds(system, site);
   return site;

@@ -16,6 +16,7 @@ using shell::Start;
 using shell::Variables;
 
 constexpr std::size_t largest_file = std::size_t{1} << 20;
+constexpr std::size_t most_text = std::size_t{16} << 20;  ///< of all start-up files together
 
 std::optional<bool> of_type(System& system, const std::string& path, FileType type) {
   const auto status = system.status(path);
@@ -227,10 +228,14 @@ std::string obstacle(const ShellFiles& files, const Machine& machine, const Iden
 ShellFiles shell_files_of(System& system) {
   ShellFiles files;
   auto texts = std::make_shared<std::map<std::string, ShellFiles::Content>>();
-  files.read = [&system, texts](const std::string& path) {
+  auto bytes = std::make_shared<std::size_t>(0);
+  files.read = [&system, texts, bytes](const std::string& path) {
     const auto found = texts->find(path);
     if (found != texts->end()) return found->second;
-    return texts->emplace(path, read_start_up_file(system, path)).first->second;
+    if (*bytes > most_text) return ShellFiles::Content{ShellFiles::Read::Unreadable, {}};
+    const auto& content = texts->emplace(path, read_start_up_file(system, path)).first->second;
+    *bytes += content.text.size();
+    return content;
   };
   files.is_file = [&system](const std::string& path) { return of_type(system, path, FileType::Regular); };
   files.is_directory = [&system](const std::string& path) { return of_type(system, path, FileType::Directory); };

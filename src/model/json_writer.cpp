@@ -44,6 +44,12 @@ void append_number(std::string& out, Number value) {
   out.append(buffer, end.ptr);
 }
 
+/// C1 controls, bidirectional overrides, line separators: a terminal or an editor that shows the document must not obey them.
+bool is_invisible(char32_t code) {
+  return (code >= 0x80 && code < 0xa0) || (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+         (code >= 0x2060 && code <= 0x206f) || code == 0xfeff;
+}
+
 }  // namespace
 
 void append_json_string(std::string& out, std::string_view bytes) {
@@ -56,7 +62,7 @@ void append_json_string(std::string& out, std::string_view bytes) {
     } else if (c.code == '"' || c.code == '\\') {
       out += '\\';
       out += static_cast<char>(c.code);
-    } else if (c.code < 0x20 || c.code == 0x7f) {
+    } else if (c.code < 0x20 || c.code == 0x7f || is_invisible(c.code)) {
       append_control(out, c.code);
     } else {
       out.append(bytes, i, c.length);

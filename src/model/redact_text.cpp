@@ -276,6 +276,47 @@ std::size_t TextRedactor::match_serial(std::string_view text, std::size_t at, st
   return start + length - at;
 }
 
+namespace {
+
+bool is_secret_part(std::string_view part) {
+  for (const std::string_view word :
+       {"token", "tokens", "secret", "secrets", "password", "passwd", "passphrase", "pass", "pw", "pwd", "apikey", "credential",
+        "credentials", "sig", "signature", "auth", "pgpassword", "mysql_pwd"}) {
+    if (part.size() == word.size() && starts_with_nocase(part, 0, word)) return true;
+  }
+  return false;
+}
+
+/// "PGPASSWORD", "AWS_SECRET_ACCESS_KEY", "hf-token": does one of the parts of a name say that its value is a secret? Whole parts
+/// only: "tokenizers" is a package.
+bool is_secret_name(std::string_view name) {
+  std::string_view before;
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find_first_of("_-"), name.size());
+    const std::string_view part = name.substr(0, end);
+    const bool key = part.size() == 3 && starts_with_nocase(part, 0, "key") && before.size() > 2;
+    const bool named_key = key && (starts_with_nocase(before, 0, "api") || starts_with_nocase(before, 0, "access") ||
+                                   starts_with_nocase(before, 0, "private") || starts_with_nocase(before, 0, "account"));
+    if (is_secret_part(part) || named_key) return true;
+    before = part;
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  return false;
+}
+
+/// Where the value begins that a name before it calls a secret: NAME=value, NAME="value", --name value, "bearer value"; 0: none.
+std::size_t secret_value_at(std::string_view text, std::size_t at) {
+  if (starts_with_nocase(text, at, "bearer ")) return at + 7;
+  const bool option = text.substr(at).starts_with("--");
+  const std::size_t name = at + (option ? 2 : 0);
+  const std::size_t length = run_of(text, name, [](char c) { return is_word(c) || c == '_' || c == '-'; });
+  const char behind = after(text, name + length);
+  if (length < 2 || (behind != '=' && !(option && behind == ' ')) || after(text, name + length + 1) == '=') return 0;
+  return is_secret_name(text.substr(name, length)) ? name + length + 1 : 0;
+}
+
+}  // namespace
+
 /// Credentials in a URL, tokens of well-known shapes, and key=value pairs whose key says it.
 std::size_t TextRedactor::match_secret(std::string_view text, std::size_t at, std::string& out) {
   const auto ends_secret = [](char c) { return std::string_view(" \t\r\n\"',;&|<>()").find(c) == std::string_view::npos; };
@@ -296,14 +337,15 @@ std::size_t TextRedactor::match_secret(std::string_view text, std::size_t at, st
     out += removed;
     return length;
   }
-  for (const std::string_view key : {"password=", "passwd=", "token=", "secret=", "api_key=", "apikey=", "bearer "}) {
-    if (!starts_with_nocase(text, at, key)) continue;
-    const std::size_t length = run_of(text, at + key.size(), ends_secret);
-    if (length == 0 || text.substr(at + key.size(), length) == removed) return 0;
-    out.append(text, at, key.size()).append(removed);
-    return key.size() + length;
-  }
-  return 0;
+  const std::size_t start = secret_value_at(text, at);
+  if (start == 0) return 0;
+  const char quote = after(text, start);
+  const bool quoted = quote == '"' || quote == '\'';
+  const std::size_t from = start + (quoted ? 1 : 0);
+  const std::size_t length = quoted ? std::min(text.find(quote, from), text.size()) - from : run_of(text, from, ends_secret);
+  if (length == 0 || text.substr(from, length) == removed) return 0;
+  out.append(text, at, from - at).append(removed);
+  return from - at + length;
 }
 
 std::size_t TextRedactor::match(std::string_view text, std::size_t at, bool addresses, std::string& out) {

@@ -225,7 +225,7 @@ void find_cuda_lines(const std::string& text, const std::string& file, std::vect
     if (line.empty() || line.front() == '#' || lines.size() >= most) return;
     const std::size_t comment = line.find(" #");
     const std::string_view code = line.substr(0, comment);
-    if (names_variable(code) && names_cuda_folder(code)) lines.push_back(quoted(file, number, line));
+    if (names_variable(code) && names_cuda_folder(code)) lines.push_back(quoted(file, number, code));
   });
 }
 

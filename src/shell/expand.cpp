@@ -73,6 +73,7 @@ void Expander::literal(Work& work, const Part& part, bool first, bool assignment
 Value Expander::substitution(const Part& part) {
   Value output = Value::known("");
   Interpreter& in = in_;
+  if (!in.spend_copy(1)) return Value::unknown("too much to follow");
   State before = in.state_;
   auto frames = in.frames_;
   auto stopped = in.stopped_;

@@ -116,6 +116,7 @@ Origin FishInterpreter::origin(std::uint32_t line) const {
   std::string_view rest = text->second;
   for (std::uint32_t i = 1; i < line && !rest.empty(); ++i) rest.remove_prefix(std::min(rest.find('\n'), rest.size() - 1) + 1);
   std::string_view quoted = rest.substr(0, rest.find('\n'));
+  quoted = quoted.substr(0, quoted.find(" #"));
   while (!quoted.empty() && (quoted.front() == ' ' || quoted.front() == '\t')) quoted.remove_prefix(1);
   while (!quoted.empty() && (quoted.back() == ' ' || quoted.back() == '\r')) quoted.remove_suffix(1);
   found.text = quoted.substr(0, 300);

@@ -10,7 +10,7 @@
 namespace gpuvet::shell {
 namespace {
 
-constexpr std::size_t most_steps = 100000, most_rounds = 2000, most_bytes = std::size_t{8} << 20;
+constexpr std::size_t longest_chain = 500, most_steps = 100000, most_rounds = 2000, most_bytes = std::size_t{8} << 20;
 constexpr int deepest = 60;
 
 }  // namespace
@@ -29,6 +29,11 @@ bool Interpreter::spend(std::size_t steps) {
   if (steps_ <= most_steps && depth_ <= deepest) return true;
   if (state_.everything.empty()) everything_not_seen(file_ + ": too much to follow");
   return false;
+}
+
+/// A copy of everything that is known costs what it holds: files with ten thousand variables end sooner.
+bool Interpreter::spend_copy(std::size_t steps) {
+  return spend(steps + (state_.variables.size() + state_.functions.size() + state_.aliases.size()) / 16);
 }
 
 void Interpreter::join(std::optional<State>& into, const State& state, const std::string& why) {
@@ -57,7 +62,7 @@ void Interpreter::park(Flow flow, State state, const std::string& why) {
 
 template <class A, class B>
 Flow Interpreter::both_ways(A&& first, B&& second, const std::string& why) {
-  if (!spend(20)) return Flow::Stop;
+  if (!spend_copy(20)) return Flow::Stop;
   State before = state_;
   const Flow one = first();
   State after_one = std::move(state_);
@@ -101,6 +106,13 @@ Flow Interpreter::dispatch(const Command& command) {
         return Flow::Normal;
       }
     }
+  }
+  // Each of their parts is walked inside the one before it.
+  const bool nests =
+      command.kind == Command::Kind::AndOr || command.kind == Command::Kind::If || command.kind == Command::Kind::Case;
+  if (nests && command.children.size() > longest_chain) {
+    everything_not_seen(at_line(command.line, "a chain of commands too long to follow"));
+    return Flow::Stop;
   }
   switch (command.kind) {
     case Command::Kind::Simple:
@@ -184,6 +196,7 @@ Flow Interpreter::run_and_or(const Command& command, std::size_t at) {
 }
 
 Flow Interpreter::run_subshell(const Command& command) {
+  if (!spend_copy(1)) return Flow::Stop;
   State before = state_;
   auto frames = frames_;
   auto stopped = stopped_;
@@ -287,7 +300,7 @@ Flow Interpreter::run_for(const Command& command) {
 
 Flow Interpreter::run_while(const Command& command) {
   for (std::size_t round = 0; round < most_rounds; ++round) {
-    if (!spend()) return Flow::Stop;
+    if (!spend_copy(1)) return Flow::Stop;
     State before = state_;
     Flow flow = run(*command.children[0]);
     if (flow != Flow::Normal) return flow;
@@ -317,6 +330,7 @@ Flow Interpreter::run_while(const Command& command) {
 /// A loop of which it is not known how often it runs: what it changes becomes unknown.
 Flow Interpreter::unknown_loop(const Command& command, const std::string& why, const std::string& variable) {
   for (int round = 0; round < 8; ++round) {
+    if (!spend_copy(1)) return Flow::Stop;
     const State before = state_;
     frame().loops.emplace_back();
     if (!variable.empty()) assign(variable, Value::unknown(why), command.line);

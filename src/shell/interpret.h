@@ -154,6 +154,7 @@ class Interpreter {
   std::optional<std::string> absolute(const std::string& path) const;
 
   bool spend(std::size_t steps = 1);
+  bool spend_copy(std::size_t steps);
   Frame& frame() { return frames_.back(); }
 
   const ShellFiles& files_;

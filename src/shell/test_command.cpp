@@ -141,6 +141,7 @@ Status Interpreter::test(const Words& all, const std::vector<bool>& all_known) {
   };
   // A word that is not known may also have been no word at all, or several: then the form of the test is not known.
   if (words.empty()) return Status::of(false);
+  if (words.size() > 64) return Status::unknown();  // nobody writes such a one, and each ! and ( is a step down the stack
   std::size_t at = 0;
   const std::size_t n = words.size();
   const auto primary = [&](auto&& self) -> Status {

@@ -97,6 +97,7 @@ Origin Interpreter::origin(std::uint32_t line) const {
     at = end == std::string::npos ? text->second.size() : end + 1;
   }
   std::string_view quoted = std::string_view(text->second).substr(at, text->second.find('\n', at) - at);
+  quoted = quoted.substr(0, quoted.find(" #"));  // people keep all sorts of things in comments
   while (!quoted.empty() && (quoted.front() == ' ' || quoted.front() == '\t')) quoted.remove_prefix(1);
   while (!quoted.empty() && (quoted.back() == '\r' || quoted.back() == ' ')) quoted.remove_suffix(1);
   found.text = quoted.substr(0, 300);
@@ -168,8 +169,9 @@ std::optional<std::vector<std::string>> Interpreter::items(std::string_view name
 }
 
 void Interpreter::record(Variable& variable, std::uint32_t line) {
+  if (variable.set_by.size() >= 200) return;
   const Origin where = origin(line);
-  if (variable.set_by.size() < 200 && std::find(variable.set_by.begin(), variable.set_by.end(), where) == variable.set_by.end())
+  if (std::find(variable.set_by.begin(), variable.set_by.end(), where) == variable.set_by.end())
     variable.set_by.push_back(where);
 }
 
@@ -185,6 +187,7 @@ void Interpreter::assign(const std::string& name, Value value, std::uint32_t lin
     else if (value.is_known())
       value.text = old.text + value.text;
   }
+  spend(value.text.size() / 1024);  // a file of lines that each make PATH longer
   Variable& variable = state_.variables[name];
   if (variable.is_array) value = Value::unknown("an array");
   variable.is_array = false;

@@ -140,3 +140,26 @@ TEST(Redact, RandomMachinesAreRedactedOnceAndForAll) {
 
 }  // namespace
 }  // namespace gpuvet
+
+namespace gpuvet {
+namespace {
+
+TEST(RedactText, SecretsOfStartUpFilesGo) {
+  Machine machine;
+  for (const char* line : {R"(export API_TOKEN="s3cret" PATH=/usr/local/cuda/bin:$PATH)", "MY_TOKEN='s3cret' x", "PGPASSWORD=s3cret psql",
+                           "export AWS_SECRET_ACCESS_KEY=s3cret", "mysql --password s3cret", "curl https://x/y?sig=s3cret&b=1", "HF_TOKEN=\"s3cret\""})
+    machine.shells.cuda_lines.push_back({"/home/alice/.bashrc", 1, line});
+  PythonPackage package;
+  package.name = "torch", package.version = "2.5.1", package.url = "https://user:s3cret@host/torch.whl?token=s3cret";
+  package.requirements = {"tokenizers==0.20.1", "nvidia-cublas-cu12==12.4.5.8"};
+  PythonEnvironment environment;
+  environment.packages = {package};
+  machine.python.environments = Fact<std::vector<PythonEnvironment>>::known({environment});
+  const std::string text = machine_to_json(redact(machine));
+  EXPECT_EQ(text.find("s3cret"), std::string::npos) << text;
+  EXPECT_NE(text.find("tokenizers==0.20.1"), std::string::npos);
+  EXPECT_NE(text.find("PATH=/usr/local/cuda/bin:$PATH"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gpuvet
