@@ -52,6 +52,7 @@ class Collector {
   void add_site(Described& d, const std::string& path, const std::string& manager);
   void add_sites(Described& d);
   void add_user_site(Described& d);
+  void find_manager(Described& d);
   void add_python_path(Described& d);
   void add_kernels(std::vector<Described>& found);
   void name_all(std::vector<Described>& found);
@@ -65,6 +66,8 @@ class Collector {
   std::string home_;
   std::map<std::string, InterpreterFile> interpreters_;
   std::map<std::string, std::optional<SiteFolder>> sites_;
+  std::size_t listed_ = 0;  ///< packages of all environments together
+  static constexpr std::size_t most_listed = 20000;
 };
 
 const InterpreterFile& Collector::interpreter_file(const std::string& real_path) {
@@ -201,6 +204,11 @@ void Collector::add_site(Described& d, const std::string& path, const std::strin
   if (!folder) return;
   e.site_packages.push_back(real);
   e.package_count += folder->package_count;
+  // Environments that all see one large base's packages: the list of one of them tells as much.
+  if ((listed_ += folder->packages.size()) > most_listed) {
+    e.problems.push_back(origin_of(real, "too many environments with too many packages: these are not listed again"));
+    return;
+  }
   e.packages.insert(e.packages.end(), folder->packages.begin(), folder->packages.end());
   e.frameworks.insert(e.frameworks.end(), folder->frameworks.begin(), folder->frameworks.end());
   e.problems.insert(e.problems.end(), folder->problems.begin(), folder->problems.end());
@@ -259,6 +267,17 @@ void Collector::add_sites(Described& d) {
   for (const char* lib : {"/lib64/", "/lib/"}) add_site(d, e.prefix + lib + python + "/site-packages", "pip");
 }
 
+/// The marker of PEP 668; a virtual environment is free of its base's. Images whose Python is to be installed into tell pip so.
+void Collector::find_manager(Described& d) {
+  PythonEnvironment& e = d.environment;
+  if (!e.base.empty() || d.minor.empty()) return;
+  if (const auto told = machine_.environment.find("PIP_BREAK_SYSTEM_PACKAGES"); told != machine_.environment.end())
+    if (told->second != "0" && !told->second.empty()) return;
+  const std::string python = (d.pypy ? "pypy" : "python") + d.minor + (d.free_threaded ? "t" : "");
+  for (const char* lib : {"/lib/", "/lib64/"})
+    e.externally_managed = e.externally_managed || system_.exists(e.prefix + lib + python + "/EXTERNALLY-MANAGED");
+}
+
 std::optional<Collector::Described> Collector::describe(const EnvironmentPlace& place) {
   Described d;
   PythonEnvironment& e = d.environment;
@@ -286,6 +305,7 @@ std::optional<Collector::Described> Collector::describe(const EnvironmentPlace& 
   }
   find_interpreter(d);
   find_version(d);
+  find_manager(d);
   add_sites(d);
   e.packages.insert(e.packages.end(), conda.packages.begin(), conda.packages.end());
   e.problems.insert(e.problems.end(), conda.problems.begin(), conda.problems.end());
@@ -323,6 +343,7 @@ void Collector::describe_system(const EnvironmentPlace& place, std::vector<Descr
       e.interpreter = Fact<std::string>::known(e.prefix + "/bin/python" + minor, origin_of(e.prefix + "/bin"));
     find_interpreter(d);
     find_version(d);
+    find_manager(d);
     add_sites(d);
     const bool own = std::ranges::any_of(
         e.packages, [&](const PythonPackage& package) { return package.folder.find("/python" + d.minor) != std::string::npos; });

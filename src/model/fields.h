@@ -449,6 +449,7 @@ void visit_fields(Visitor&& v, auto&& o, const PythonEnvironment*) {
   v("libc", o.libc);
   v("base", o.base);
   v("system_site_packages", o.system_site_packages);
+  v("externally_managed", o.externally_managed);
   v("site_packages", o.site_packages);
   v("package_count", o.package_count);
   v("packages", o.packages);

@@ -558,6 +558,7 @@ struct PythonEnvironment {
   std::string libc;               ///< "glibc", "musl"; empty: not told
   std::string base;               ///< venv: prefix of the interpreter that it was made from
   bool system_site_packages = false;  ///< sees the base's packages too
+  bool externally_managed = false;    ///< EXTERNALLY-MANAGED beside the standard library: pip and uv install nothing here
   std::vector<std::string> site_packages;
   std::int64_t package_count = 0;  ///< all distributions, kept or not
   std::vector<PythonPackage> packages;

@@ -129,6 +129,28 @@ void add_conda_parameters(Parameters& parameters, const PythonEnvironment& envir
   if (const auto python = python_of(environment); python && !python->free_threaded) parameters["python_version"] = python->text();
 }
 
+/// pip and uv refuse to install there; into what the distribution's packages brought they should not.
+bool needs_own_environment(const PythonEnvironment& environment, std::string_view framework) {
+  if (is_conda(environment)) return false;
+  const PythonPackage* package =
+      environment.kind == "system" && !framework.empty() ? package_of(environment, framework) : nullptr;
+  return environment.externally_managed || (package != nullptr && package->manager == "distribution");
+}
+
+/// An empty virtual environment of this Python.
+PythonEnvironment virtual_environment_of(const PythonEnvironment& base) {
+  PythonEnvironment fresh;
+  fresh.prefix = "~/gpu";
+  fresh.name = "gpu";
+  fresh.kind = base.kind == "uv" ? "uv" : "venv";
+  fresh.interpreter = Fact<std::string>::known(fresh.prefix + "/bin/python");
+  fresh.python = base.python;
+  fresh.abi = base.abi;
+  fresh.machine = base.machine;
+  fresh.base = base.prefix;
+  return fresh;
+}
+
 Action installation(const PythonEnvironment& environment, const WheelChoice& choice) {
   Parameters parameters = place(environment);
   parameters["framework"] = choice.framework;
@@ -149,6 +171,15 @@ Action driver_update(const RuleContext& context, const WheelChoice& choice) {
   return make_action("update-driver-to-version", {{"driver", choice.needed_driver}});
 }
 
+/// The distribution's Python stays as it is: the build goes into a virtual environment.
+std::vector<Action> in_own_environment(const PythonEnvironment& environment, const WheelChoice& choice) {
+  const PythonEnvironment fresh = virtual_environment_of(environment);
+  return {make_action(
+              "create-virtual-environment",
+              {{"base_python", interpreter_of(environment)}, {"new_prefix", fresh.prefix}, {"installer", installer_of(fresh)}}),
+          installation(fresh, choice), activate_environment(fresh)};
+}
+
 /// A new environment with the Python that has wheels, and the build in it.
 std::vector<Action> with_other_python(const RuleContext& context, const PythonEnvironment& environment, const WheelChoice& none) {
   const PythonVersion python = *none.needed_python;
@@ -161,6 +192,7 @@ std::vector<Action> with_other_python(const RuleContext& context, const PythonEn
   if (system) fresh.kind = "venv";
   fresh.interpreter = Fact<std::string>::known(fresh.prefix + "/bin/python");
   fresh.python = Fact<std::string>::known(python.text());
+  fresh.externally_managed = false;
   fresh.abi.clear();
   fresh.packages.clear();
   fresh.frameworks.clear();
@@ -209,6 +241,7 @@ WheelNeeds wheel_needs(const RuleContext& context, const PythonEnvironment& envi
 }
 
 std::vector<Action> install_choice(const RuleContext& context, const PythonEnvironment& environment, const WheelChoice& choice) {
+  if (choice.found && needs_own_environment(environment, choice.framework)) return in_own_environment(environment, choice);
   if (choice.found) {
     std::vector<Action> steps;
     const auto others = in_the_way(environment, choice);
@@ -229,7 +262,12 @@ std::vector<Action> reinstall_framework(const RuleContext& context, const Python
 
 Action install_packages(const PythonEnvironment& environment, const std::vector<std::string>& requirements,
                         std::string_view conda) {
-  Parameters parameters = place(environment);
+  const bool own = needs_own_environment(environment, {});
+  Parameters parameters = place(own ? virtual_environment_of(environment) : environment);
+  if (own) {
+    parameters["base_python"] = interpreter_of(environment);
+    parameters["new_prefix"] = parameters["environment"];
+  }
   parameters["names"] = joined(requirements, ", ");
   parameters["packages"] = joined(requirements);
   if (parameters["installer"] == "poetry") parameters["poetry_packages"] = parameters["packages"];

@@ -34,7 +34,8 @@ void set(Variables& environment, const std::string& name, Value value, Origin or
   Variable& variable = environment[name];
   variable.value = std::move(value);
   variable.exported = true;
-  if (is_reported(name)) variable.set_by.push_back(std::move(origin));
+  constexpr std::size_t most_lines = 200;
+  if (is_reported(name) && variable.set_by.size() < most_lines) variable.set_by.push_back(std::move(origin));
 }
 
 /// ${NAME}, $NAME, ${NAME:-x}, ${NAME:+x} as environment.d(5) has them.

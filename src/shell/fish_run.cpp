@@ -187,7 +187,7 @@ void FishInterpreter::not_seen(const std::string& name, const std::string& why, 
   FishVariable& variable = found ? *found : state_.global[name];
   variable.items = Items::unknown(at_line(line, why));
   if (!found) variable.exported = variable.export_unknown = true;
-  if (is_reported(name)) variable.set_by.push_back(origin(line));
+  if (is_reported(name) && variable.set_by.size() < 200) variable.set_by.push_back(origin(line));
 }
 
 void FishInterpreter::everything_not_seen(const std::string& why) {

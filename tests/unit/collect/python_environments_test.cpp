@@ -402,5 +402,20 @@ TEST(FrameworkBuilds, JaxPlugin) {
   EXPECT_EQ(framework(e, "jax-cuda12-pjrt").libraries, Strings{"jax_plugins/xla_cuda12/xla_cuda_plugin.so"});
 }
 
+TEST(PythonEnvironments, TheMarkerOfADistributionCountsForItsOwnPythonOnly) {
+  Tree t;
+  t.tree.add_file("/usr/lib/python3.12/EXTERNALLY-MANAGED", "[externally-managed]\n");
+  t.venv("/home/alice/venv");
+  bool system_seen = false, venv_seen = false;
+  for (const PythonEnvironment& environment : t.environments()) {
+    if (environment.prefix == "/usr") system_seen = environment.externally_managed;
+    if (environment.prefix == "/home/alice/venv") venv_seen = !environment.externally_managed;
+  }
+  EXPECT_TRUE(system_seen);
+  EXPECT_TRUE(venv_seen);
+  t.environment["PIP_BREAK_SYSTEM_PACKAGES"] = "1";
+  for (const PythonEnvironment& environment : t.environments()) EXPECT_FALSE(environment.externally_managed);
+}
+
 }  // namespace
 }  // namespace gpuvet

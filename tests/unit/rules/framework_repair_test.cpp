@@ -101,6 +101,36 @@ TEST(FrameworkRepair, PythonTooNewGetsAnEnvironmentOfItsOwn) {
   EXPECT_EQ(steps[1].parameters.at("pypi_packages"), "tensorflow[and-cuda]==2.21.0");
 }
 
+PythonEnvironment managed_system(std::vector<PythonPackage> packages) {
+  PythonEnvironment environment = venv(std::move(packages));
+  environment.prefix = "/usr";
+  environment.kind = "system";
+  environment.interpreter = Fact<std::string>::known("/usr/bin/python3");
+  environment.externally_managed = true;
+  return environment;
+}
+
+TEST(FrameworkRepair, AManagedPythonIsLeftAlone) {
+  const auto steps = repair(machine_with("550.120", rtx4090), managed_system({package("torch", "2.5.1+cpu")}));
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_EQ(steps[0].type, "create-virtual-environment");
+  EXPECT_EQ(steps[0].parameters.at("base_python"), "/usr/bin/python3");
+  EXPECT_EQ(steps[0].parameters.at("new_prefix"), "~/gpu");
+  EXPECT_EQ(steps[1].type, "install-framework-build");
+  EXPECT_EQ(steps[1].parameters.at("python"), "~/gpu/bin/python");
+  EXPECT_EQ(steps[1].parameters.at("packages"), "torch==2.5.1");
+  EXPECT_EQ(steps[1].parameters.at("new_environment"), "gpu-cu124");
+  EXPECT_EQ(steps[2].parameters.at("activate"), "~/gpu/bin/activate");
+}
+
+TEST(FrameworkRepair, PackagesForAManagedPythonGoIntoAnEnvironmentOfTheirOwn) {
+  const Action action = install_packages(managed_system({}), {"vllm"});
+  EXPECT_EQ(action.parameters.at("base_python"), "/usr/bin/python3");
+  EXPECT_EQ(action.parameters.at("new_prefix"), "~/gpu");
+  EXPECT_EQ(action.parameters.at("python"), "~/gpu/bin/python");
+  EXPECT_FALSE(install_packages(venv({}), {"vllm"}).parameters.contains("base_python"));
+}
+
 TEST(FrameworkRepair, WhatHasTheSameFilesGoesFirst) {
   const auto steps = repair(machine_with("550.120", rtx4090),
                             venv({package("onnxruntime", "1.20.1"), package("onnxruntime-gpu", "1.20.1")}), "onnxruntime");
