@@ -261,7 +261,7 @@ void FishInterpreter::set(const Line& line, std::uint32_t number) {
       for (std::size_t s = state_.local.size(); s > first && !gone && !global && !universal; --s)
         gone = state_.local[s - 1].erase(erased) > 0;
       if (!gone && !universal && !local) gone = state_.global.erase(erased) > 0;
-      if (!gone && !global && !local) gone = state_.universal.erase(erased) > 0;
+      if (!gone && !global && !local) state_.universal.erase(erased);
       if (is_reported(erased) && !find(erased)) {
         state_.global[erased].set_by.push_back(origin(number));  // keeps the line; the variable is not set
         state_.global[erased].exported = false;
