@@ -195,6 +195,7 @@ HostCompilerRange read_host_config(std::string_view text, const std::string& pat
 }
 
 Fact<bool> read_math_declarations(std::string_view text, const std::string& path, std::span<const std::string_view> functions) {
+  if (text.empty()) return Fact<bool>::not_seen(path + ": an empty file", origin_of(path));
   std::optional<Origin> with;
   for (const auto name : functions) {
     // memmem, not find: the header is long, and its lines are full of the blank that each name begins with.
