@@ -150,7 +150,8 @@ bool has_one_wheel_per_release(const PythonPackage& package) {
 }
 
 /// The torch release that the extension names, with the CUDA variant that serves driver and GPU.
-std::vector<Action> go_back_to_torch(const RuleContext& context, const PythonEnvironment& environment, const std::string& wanted) {
+std::vector<Action> go_back_to_torch(const RuleContext& context, const PythonEnvironment& environment,
+                                     const std::string& wanted) {
   const auto release = ReleaseVersion::parse(wanted);
   if (!release) return {};
   WheelNeeds needs = wheel_needs(context, environment, "torch");

@@ -171,8 +171,7 @@ std::optional<std::vector<std::string>> Interpreter::items(std::string_view name
 void Interpreter::record(Variable& variable, std::uint32_t line) {
   if (variable.set_by.size() >= 200) return;
   const Origin where = origin(line);
-  if (std::find(variable.set_by.begin(), variable.set_by.end(), where) == variable.set_by.end())
-    variable.set_by.push_back(where);
+  if (std::find(variable.set_by.begin(), variable.set_by.end(), where) == variable.set_by.end()) variable.set_by.push_back(where);
 }
 
 void Interpreter::assign(const std::string& name, Value value, std::uint32_t line, bool append) {
