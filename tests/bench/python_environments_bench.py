@@ -71,7 +71,7 @@ def collector_milliseconds(gpuvet, root):
     """Of gpuvet's own --timing: the Python collector."""
     run = subprocess.run([gpuvet, "--root", root, "--environ", root + ".environ", "--timing"], stdout=subprocess.DEVNULL,
                          stderr=subprocess.PIPE, text=True, check=False)
-    found = re.search(r"^\s*python\s+([0-9.]+)", run.stderr, re.MULTILINE)
+    found = re.search(r"([0-9.]+) ms\s+python$", run.stderr, re.MULTILINE)
     if not found:
         sys.exit(f"python_environments_bench: no time of the Python collector in\n{run.stderr}")
     return float(found.group(1))
