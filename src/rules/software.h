@@ -89,6 +89,8 @@ bool loader_finds(const Machine& machine, std::string_view soname);
 /// LD_LIBRARY_PATH's folders that hold CUDA libraries.
 std::vector<const SearchFolder*> cuda_folders_on_library_path(const Machine& machine);
 
+/// Elements of a PATH-like list, trailing slashes off; empty ones (the current folder) are left out.
+std::vector<std::string> path_elements(std::string_view list);
 /// Value of a variable of the judged process; empty: not set, or the environment was not seen.
 std::string_view variable(const Machine& machine, std::string_view name);
 Origin quote_variable(const Machine& machine, std::string_view name);

@@ -33,17 +33,6 @@ bool is_folder_of(const Toolkit& toolkit, std::string_view folder, std::string_v
   return equal(toolkit.path) || equal(toolkit.real_path) || std::ranges::any_of(toolkit.names, equal);
 }
 
-/// PATH-like lists; empty elements (the current folder) are left out.
-std::vector<std::string> elements(std::string_view list) {
-  std::vector<std::string> out;
-  while (!list.empty()) {
-    const std::size_t colon = std::min(list.find(':'), list.size());
-    if (colon > 0) out.emplace_back(without_slash(list.substr(0, colon)));
-    list.remove_prefix(std::min(colon + 1, list.size()));
-  }
-  return out;
-}
-
 ToolkitChoice chosen_by_variable(const Machine& machine, const char* name) {
   const std::string_view value = variable(machine, name);
   if (value.empty()) return {};
@@ -59,6 +48,16 @@ ToolkitChoice chosen_by_usual_link(const Machine& machine) {
 }
 
 }  // namespace
+
+std::vector<std::string> path_elements(std::string_view list) {
+  std::vector<std::string> out;
+  while (!list.empty()) {
+    const std::size_t colon = std::min(list.find(':'), list.size());
+    if (colon > 0) out.emplace_back(without_slash(list.substr(0, colon)));
+    list.remove_prefix(std::min(colon + 1, list.size()));
+  }
+  return out;
+}
 
 std::string_view variable(const Machine& machine, std::string_view name) {
   const auto found = machine.environment.find(std::string(name));
@@ -80,7 +79,7 @@ bool wants_compiler(const RuleContext& context) { return context.purpose.needs_t
 
 bool means_to_compile(const Machine& machine) {
   const auto names_cuda = [&](const char* name) {
-    return std::ranges::any_of(elements(variable(machine, name)), [&](const std::string& folder) {
+    return std::ranges::any_of(path_elements(variable(machine, name)), [&](const std::string& folder) {
       return folder.find("/cuda") != std::string::npos && folder.ends_with("/bin");
     });
   };
@@ -90,7 +89,7 @@ bool means_to_compile(const Machine& machine) {
 }
 
 ToolkitChoice nvcc_on_path(const Machine& machine) {
-  for (const std::string& folder : elements(variable(machine, "PATH"))) {
+  for (const std::string& folder : path_elements(variable(machine, "PATH"))) {
     for (const Toolkit& toolkit : all_toolkits(machine)) {
       const auto* nvcc = toolkit.nvcc.get();
       if (nvcc == nullptr) continue;
@@ -124,7 +123,7 @@ ToolkitChoice toolkit_of_cmake(const Machine& machine) {
 ToolkitChoice toolkit_of_linker(const Machine& machine) {
   static constexpr std::array<std::string_view, 4> library_folders{"/lib64", "/lib", "/targets/x86_64-linux/lib",
                                                                    "/targets/sbsa-linux/lib"};
-  for (const std::string& folder : elements(variable(machine, "LIBRARY_PATH")))
+  for (const std::string& folder : path_elements(variable(machine, "LIBRARY_PATH")))
     for (const Toolkit& toolkit : all_toolkits(machine))
       if (std::ranges::any_of(library_folders, [&](std::string_view below) { return is_folder_of(toolkit, folder, below); }))
         return {&toolkit, folder, quote_variable(machine, "LIBRARY_PATH")};

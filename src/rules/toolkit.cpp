@@ -52,18 +52,6 @@ std::vector<const Toolkit*> reachable_toolkits(const RuleContext& context) {
   return found;
 }
 
-std::vector<std::string> path_elements(std::string_view list) {
-  std::vector<std::string> out;
-  while (!list.empty()) {
-    const std::size_t colon = std::min(list.find(':'), list.size());
-    std::string_view one = list.substr(0, colon);
-    while (one.size() > 1 && one.ends_with('/')) one.remove_suffix(1);
-    if (!one.empty()) out.emplace_back(one);
-    list.remove_prefix(std::min(colon + 1, list.size()));
-  }
-  return out;
-}
-
 ToolkitChoice nvcc_in_path(const Machine& machine, std::string_view path) {
   for (const std::string& folder : path_elements(path))
     if (const auto* toolkit = toolkit_with_nvcc_in(machine, folder)) return {toolkit, folder + "/nvcc", {}};

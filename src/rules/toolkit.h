@@ -29,8 +29,6 @@ ToolkitChoice reached_nvcc(const RuleContext& context);
 /// The toolkit that is judged: the extension builder's for a build, else nvcc's on PATH, else the builder's, else the only one.
 ToolkitChoice meant_toolkit(const RuleContext& context);
 
-/// Elements of a PATH-like list, trailing slashes off.
-std::vector<std::string> path_elements(std::string_view list);
 /// "CUDA 12.6"; the path when its release is not told.
 std::string label(const Toolkit& toolkit);
 /// "12.6" as far as told; empty: unknown.
