@@ -216,9 +216,18 @@ void visit_fields(Visitor&& v, auto&& o, const LibraryFile*) {
   v("rpath", o.rpath);
   v("runpath", o.runpath);
   v("flags_1", o.flags_1);
+  v("flags", o.flags);
+  v("type", o.type);
+  v("interpreter", o.interpreter);
+  v("dynamic", o.dynamic);
+  v("build_id", o.build_id);
+  v("isa_needed", o.isa_needed);
   v("version_definitions", o.version_definitions);
   v("version_needs", o.version_needs);
   v("symbols", o.symbols);
+  v("wanted_symbols", o.wanted_symbols);
+  v("dlopen_names", o.dlopen_names);
+  v("library_version", o.library_version);
   v("driver_version", o.driver_version);
   v("stub", o.stub);
 }
@@ -238,12 +247,59 @@ void visit_fields(Visitor&& v, auto&& o, const LoaderCacheEntry*) {
   v("hwcap", o.hwcap);
 }
 template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const LoadStep*) {
+  v("names", o.names);
+  v("caller", o.caller);
+  v("global", o.global);
+  v("optional", o.optional);
+  v("why", o.why);
+  v("after_failure", o.after_failure);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const ProcessPlan*) {
+  v("name", o.name);
+  v("kind", o.kind);
+  v("program", o.program);
+  v("prefix", o.prefix);
+  v("framework", o.framework);
+  v("steps", o.steps);
+  v("problems", o.problems);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const GpuCodeTarget*) {
+  v("kind", o.kind);
+  v("arch", o.arch);
+  v("count", o.count);
+  v("ptx_isa", o.ptx_isa);
+  v("ptx_isa_oldest", o.ptx_isa_oldest);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const CodeCount*) {
+  v("name", o.name);
+  v("count", o.count);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const GpuCodeFile*) {
+  v("path", o.path);
+  v("real_path", o.real_path);
+  v("size", o.size);
+  v("state", o.state);
+  v("problem", o.problem);
+  v("targets", o.targets);
+  v("containers", o.containers);
+  v("stub_containers", o.stub_containers);
+  v("places", o.places);
+  v("container_sets", o.container_sets);
+}
+template <class Visitor>
 void visit_fields(Visitor&& v, auto&& o, const LoaderView*) {
   v("cache", o.cache);
   v("folders", o.folders);
   v("files", o.files);
   v("preload", o.preload);
   v("hwcaps", o.hwcaps);
+  v("libc_version", o.libc_version);
+  v("plans", o.plans);
 }
 template <class Visitor>
 void visit_fields(Visitor&& v, auto&& o, const DriverLibrary*) {
@@ -488,6 +544,7 @@ void visit_fields(Visitor&& v, auto&& o, const Machine*) {
   v("toolkits", o.toolkits);
   v("shells", o.shells);
   v("python", o.python);
+  v("gpu_code", o.gpu_code);
 }
 
 /// True for the plain structs above.

@@ -261,11 +261,23 @@ struct LibraryFile {
   std::string rpath;
   std::string runpath;
   std::int64_t flags_1 = 0;  ///< DT_FLAGS_1
+  std::int64_t flags = 0;    ///< DT_FLAGS
+  /// "program" (ET_EXEC, or a shared object with an interpreter), "shared", "object" (ET_REL), "core"; empty: no ELF.
+  std::string type;
+  std::string interpreter;      ///< PT_INTERP: "/lib64/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1"; empty: none
+  bool dynamic = false;         ///< has a dynamic section
+  std::string build_id;         ///< NT_GNU_BUILD_ID in hexadecimal; empty: none
+  std::int64_t isa_needed = 0;  ///< x86-64 level that its GNU property note asks for: 0 none told, 1 baseline … 4
   std::vector<std::string> version_definitions;
-  std::vector<std::string> version_needs;  ///< "libc.so.6:GLIBC_2.27"
+  std::vector<std::string> version_needs;  ///< "libc.so.6:GLIBC_2.27"; " (weak)" behind those that may be missing
   std::vector<std::string> symbols;        ///< exported symbols that matter to a rule
-  Fact<std::string> driver_version;        ///< of an NVIDIA driver library: read from the file's bytes, never from its name
-  bool stub = false;                       ///< toolkit's link-time stub, told from the content
+  /// Undefined, not weak symbols ("name@VERSION" where a version is wanted) that some candidate of its needed libraries lacks:
+  /// those on which two copies of a library differ.
+  std::vector<std::string> wanted_symbols;
+  std::vector<std::string> dlopen_names;  ///< sonames in its read-only data that it does not list as needed: "libcuda.so.1"
+  Fact<std::string> library_version;      ///< release of a CUDA library, read from its bytes: "9.1.0" of libcudnn
+  Fact<std::string> driver_version;       ///< of an NVIDIA driver library: read from the file's bytes, never from its name
+  bool stub = false;                      ///< toolkit's link-time stub, told from the content
   friend bool operator==(const LibraryFile&, const LibraryFile&) = default;
 };
 
@@ -288,6 +300,68 @@ struct LoaderCacheEntry {
   friend bool operator==(const LoaderCacheEntry&, const LoaderCacheEntry&) = default;
 };
 
+/// One thing that a process asks its loader for.
+struct LoadStep {
+  /// What is handed to dlopen: a path, or a soname to be searched for. Of several the first that loads is taken; when none does,
+  /// the step has failed.
+  std::vector<std::string> names;
+  std::string caller;     ///< path of the object that calls dlopen (its RPATH or RUNPATH counts); empty: the program
+  bool global = false;    ///< RTLD_GLOBAL
+  bool optional = false;  ///< the process goes on without it
+  std::string why;        ///< who asks: "import torch", "torch preloads nvidia/*/lib", "dlopen name in libcudnn.so.9"
+  /// Files that the process opens (RTLD_GLOBAL) when this step failed, before it tries the step once more.
+  std::vector<std::string> after_failure;
+  friend bool operator==(const LoadStep&, const LoadStep&) = default;
+};
+
+/// A process to be forecast: a program, or an interpreter that imports a framework.
+struct ProcessPlan {
+  std::string name;              ///< as the user names it: "./llama-server", "torch@/home/x/venv"
+  std::string kind;              ///< "program", "library" (a .so that some program opens), "python"
+  std::string program;           ///< the main program's file; for a library: empty where no program is known
+  std::string prefix;            ///< python: prefix of its environment
+  std::string framework;         ///< python: distribution that is imported: "torch"
+  std::vector<LoadStep> steps;   ///< after start-up, in order
+  std::vector<Origin> problems;  ///< what could not be read, so that the plan is not complete
+  friend bool operator==(const ProcessPlan&, const ProcessPlan&) = default;
+};
+
+/// One kind of GPU code in one file.
+struct GpuCodeTarget {
+  std::string kind;  ///< "sass" (cubin), "ptx", "lto" (NVVM IR, linked at run time), "other"
+  std::string arch;  ///< "sm_90a", "compute_120f"; "lto": "lto_90"
+  std::int64_t count = 0;
+  std::string ptx_isa;         ///< "ptx": newest PTX ISA version among them, "8.7"
+  std::string ptx_isa_oldest;  ///< and the oldest
+  friend bool operator==(const GpuCodeTarget&, const GpuCodeTarget&) = default;
+};
+
+struct CodeCount {
+  std::string name;
+  std::int64_t count = 0;
+  friend bool operator==(const CodeCount&, const CodeCount&) = default;
+};
+
+/// The GPU code of one file (an executable, a library, an object, a member of an archive).
+struct GpuCodeFile {
+  std::string path;  ///< members: "libx.a:part.o", "torch-2.9.whl:torch/lib/libtorch_cuda.so"
+  std::string real_path;
+  std::int64_t size = 0;
+  /// "" (read to the end), "headers" (only the containers of .nv_fatbin and its kin were hopped through: code elsewhere in the
+  /// file is not counted), "damaged", "unreadable", "too-big", "limit": why what follows is not all.
+  std::string state;
+  std::string problem;                 ///< in words, where `state` is no success
+  std::vector<GpuCodeTarget> targets;  ///< sass, ptx, lto, by architecture; device-link stubs are not among them
+  std::int64_t containers = 0;         ///< fatbin containers
+  std::int64_t stub_containers = 0;    ///< device-link stubs: an architecture is named, no code is in it
+  /// Containers in each place: ".nv_fatbin", "__nv_relfatbin", ".ldata", …
+  std::vector<CodeCount> places;
+  /// Sets of targets of single containers ("sm_80 sm_90 compute_90") with their number, at most 64 different ones: a container
+  /// without the GPU's architecture is a hole in a framework's library.
+  std::vector<CodeCount> container_sets;
+  friend bool operator==(const GpuCodeFile&, const GpuCodeFile&) = default;
+};
+
 /// What a new process' dynamic loader would see, for the sonames that matter.
 struct LoaderView {
   Fact<std::vector<LoaderCacheEntry>> cache;  ///< entries of /etc/ld.so.cache for NVIDIA/CUDA sonames; absent: no cache file
@@ -296,6 +370,8 @@ struct LoaderView {
   Fact<std::vector<std::string>> preload;  ///< /etc/ld.so.preload
   std::vector<std::string>
       hwcaps;  ///< glibc-hwcaps subfolders that this machine's CPU serves, best first ("x86-64-v3", …); empty: CPU not seen
+  std::string libc_version;        ///< of the machine's own glibc: "2.36"; empty: not seen
+  std::vector<ProcessPlan> plans;  ///< processes whose libraries are all among `files`
   friend bool operator==(const LoaderView&, const LoaderView&) = default;
 };
 
@@ -605,6 +681,7 @@ struct Machine {
   Toolkits toolkits;
   Shells shells;
   Python python;
+  Fact<std::vector<GpuCodeFile>> gpu_code;  ///< of frameworks and programs that were looked into; not seen: none was
   friend bool operator==(const Machine&, const Machine&) = default;
 };
 

@@ -13,7 +13,7 @@ allowed() {
     collect) echo collect text shell elf loader system knowledge model ;;
     rules) echo rules knowledge loader model ;;
     diagnose) echo diagnose rules knowledge model ;;
-    render) echo render diagnose rules knowledge model ;;
+    render) echo render diagnose rules knowledge loader model ;;
     commands) echo commands render diagnose rules collect text shell elf loader system knowledge model ;;
     *) echo unknown-folder ;;
   esac
