@@ -270,6 +270,7 @@ void visit_fields(Visitor&& v, auto&& o, const GpuCodeTarget*) {
   v("kind", o.kind);
   v("arch", o.arch);
   v("count", o.count);
+  v("listed", o.listed);
   v("ptx_isa", o.ptx_isa);
   v("ptx_isa_oldest", o.ptx_isa_oldest);
 }
@@ -288,6 +289,7 @@ void visit_fields(Visitor&& v, auto&& o, const GpuCodeFile*) {
   v("targets", o.targets);
   v("containers", o.containers);
   v("stub_containers", o.stub_containers);
+  v("stub_targets", o.stub_targets);
   v("places", o.places);
   v("container_sets", o.container_sets);
 }

@@ -331,6 +331,8 @@ struct GpuCodeTarget {
   std::string kind;  ///< "sass" (cubin), "ptx", "lto" (NVVM IR, linked at run time), "other"
   std::string arch;  ///< "sm_90a", "compute_120f"; "lto": "lto_90"
   std::int64_t count = 0;
+  /// How many of them lie in .nv_fatbin or __nv_relfatbin, where the CUDA runtime takes them from; the file loads others itself.
+  std::int64_t listed = 0;
   std::string ptx_isa;         ///< "ptx": newest PTX ISA version among them, "8.7"
   std::string ptx_isa_oldest;  ///< and the oldest
   friend bool operator==(const GpuCodeTarget&, const GpuCodeTarget&) = default;
@@ -350,14 +352,15 @@ struct GpuCodeFile {
   /// "" (read to the end), "headers" (only the containers of .nv_fatbin and its kin were hopped through: code elsewhere in the
   /// file is not counted), "damaged", "unreadable", "too-big", "limit": why what follows is not all.
   std::string state;
-  std::string problem;                 ///< in words, where `state` is no success
-  std::vector<GpuCodeTarget> targets;  ///< sass, ptx, lto, by architecture; device-link stubs are not among them
-  std::int64_t containers = 0;         ///< fatbin containers
-  std::int64_t stub_containers = 0;    ///< device-link stubs: an architecture is named, no code is in it
-  /// Containers in each place: ".nv_fatbin", "__nv_relfatbin", ".ldata", …
+  std::string problem;                  ///< in words, where `state` is no success
+  std::vector<GpuCodeTarget> targets;   ///< sass, ptx, lto, by architecture; device-link stubs are not among them
+  std::int64_t containers = 0;          ///< fatbin containers
+  std::int64_t stub_containers = 0;     ///< device-link stubs: an architecture is named, no code is in it
+  std::vector<CodeCount> stub_targets;  ///< the architectures that stubs name: "sm_75"
+  /// Containers (and cubins outside of any) in each place: ".nv_fatbin", "__nv_relfatbin", ".ldata", …; "file": not in a section.
   std::vector<CodeCount> places;
-  /// Sets of targets of single containers ("sm_80 sm_90 compute_90") with their number, at most 64 different ones: a container
-  /// without the GPU's architecture is a hole in a framework's library.
+  /// Sets of targets of single containers ("sm_80 sm_90 compute_90") with their number, stubs left out: a container without the
+  /// GPU's architecture is a hole in a framework's library. The 64 most frequent; the rest is counted as "other sets".
   std::vector<CodeCount> container_sets;
   friend bool operator==(const GpuCodeFile&, const GpuCodeFile&) = default;
 };

@@ -154,6 +154,24 @@ class RootedReader final : public FileReader {
     const std::uint64_t left = file_.size - offset;
     return read_range(file_.fd.get(), path_, offset, static_cast<std::size_t>(std::min<std::uint64_t>(length, left)));
   }
+  Result<std::size_t> read_into(std::uint64_t offset, char* to, std::size_t length) override {
+    if (offset >= file_.size) return std::size_t{0};
+    length = static_cast<std::size_t>(std::min<std::uint64_t>(length, file_.size - offset));
+    std::size_t done = 0;
+    while (done < length) {
+      const ssize_t count = ::pread(file_.fd.get(), to + done, length - done, static_cast<off_t>(offset + done));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return tl::unexpected(errno_error(errno, path_));
+      if (count == 0) break;
+      done += static_cast<std::size_t>(count);
+    }
+    return done;
+  }
+  std::uint64_t next_data(std::uint64_t offset) override {
+    const off_t found = ::lseek(file_.fd.get(), static_cast<off_t>(offset), SEEK_DATA);
+    if (found < 0) return errno == ENXIO ? file_.size : offset;  // others: a file system that does not know
+    return static_cast<std::uint64_t>(found);
+  }
 
  private:
   OpenFile file_;

@@ -1,6 +1,16 @@
 #include "system/system.h"
 
+#include <algorithm>
+
 namespace gpuvet {
+
+Result<std::size_t> FileReader::read_into(std::uint64_t offset, char* to, std::size_t length) {
+  const auto piece = read_at(offset, length);
+  if (!piece) return tl::unexpected(piece.error());
+  const std::size_t got = std::min(length, piece->size());
+  std::copy_n(piece->data(), got, to);
+  return got;
+}
 
 bool System::is_directory(std::string_view path) {
   const auto found = status(path, true);

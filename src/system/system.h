@@ -57,6 +57,11 @@ class FileReader {
   virtual std::uint64_t size() const = 0;
   /// Up to `length` bytes from `offset`; fewer only at the end of the file.
   virtual Result<std::string> read_at(std::uint64_t offset, std::size_t length) = 0;
+  /// The same into the caller's own buffer; the number of bytes read.
+  virtual Result<std::size_t> read_into(std::uint64_t offset, char* to, std::size_t length);
+  /// The first offset at or after this one where the file may hold data: skips the holes of a sparse file; size() when only a
+  /// hole is left.
+  virtual std::uint64_t next_data(std::uint64_t offset) { return offset; }
 };
 
 struct CommandOutput {
