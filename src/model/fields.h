@@ -209,6 +209,7 @@ void visit_fields(Visitor&& v, auto&& o, const LibraryFile*) {
   v("inode", o.inode);
   v("size", o.size);
   v("state", o.state);
+  v("loader_error", o.loader_error);
   v("elf_class", o.elf_class);
   v("machine", o.machine);
   v("soname", o.soname);
@@ -245,6 +246,7 @@ void visit_fields(Visitor&& v, auto&& o, const LoaderCacheEntry*) {
   v("path", o.path);
   v("flags", o.flags);
   v("hwcap", o.hwcap);
+  v("hwcaps", o.hwcaps);
 }
 template <class Visitor>
 void visit_fields(Visitor&& v, auto&& o, const LoadStep*) {

@@ -254,6 +254,12 @@ struct LibraryFile {
   std::string inode;      ///< "device:inode": equal for the same file
   std::int64_t size = 0;
   std::string state;      ///< "elf", "empty", "not-elf", "unreadable", "dangling", "too-big"
+  /// glibc's own words for why its search ends with an error at this file, as a little-endian loader of the file's own class and
+  /// machine sees it. Another class is passed over silently before anything else; another machine after "file too short",
+  /// "invalid ELF header", "ELF file data encoding not little-endian", "ELF file version …", "ELF file OS ABI invalid", "ELF file
+  /// ABI version invalid", "nonzero padding in e_ident" and before all others ("only ET_DYN and ET_EXEC can be loaded", "cannot
+  /// dynamically load executable", "object file has no dynamic section", …). Empty: it can be loaded.
+  std::string loader_error;
   std::string elf_class;  ///< "32", "64"
   std::string machine;    ///< "x86_64", "aarch64", "i386", …
   std::string soname;
@@ -297,6 +303,7 @@ struct LoaderCacheEntry {
   std::string path;
   std::int64_t flags = 0;  ///< as in the cache: 0x0303 x86-64 ELF libc6, 0x0003 plain …
   std::uint64_t hwcap = 0;
+  std::string hwcaps;  ///< glibc-hwcaps level that the entry is for, from the cache's own extension: "x86-64-v3"; empty: none
   friend bool operator==(const LoaderCacheEntry&, const LoaderCacheEntry&) = default;
 };
 
