@@ -54,18 +54,57 @@ bool drop_marker(std::string_view& cell) {
   return inferred;
 }
 
-bool serves(const GpuTarget& target, const ComputeCapability& gpu) {
-  const ComputeCapability& made_for = target.capability;
-  if (target.variant == 'a') return made_for == gpu;
-  const bool same_family = made_for.major == gpu.major && made_for.minor <= gpu.minor;
-  if (target.variant == 'f') return same_family;
-  if (target.ptx) return made_for <= gpu;
-  // Integrated GPUs and the desktop GPUs of the same major do not run each other's machine code.
-  if (is_tegra(made_for) || is_tegra(gpu)) return made_for == gpu;
-  return same_family;
+/// Thor: compute capability 10.1 in CUDA 12.8 and 12.9, 11.0 since 13.0 (PTX ISA 9.0: "sm_101 renamed to sm_110").
+constexpr ComputeCapability thor_before{10, 1}, thor{11, 0};
+
+bool renumbered(const ComputeCapability& made_for, const ComputeCapability& gpu) {
+  return (made_for == thor_before && gpu == thor) || (made_for == thor && gpu == thor_before);
 }
 
+/// Members of the families whose relations were measured with ptxas 13.0 (docs/gpu-code.md).
+Serves serves_family(const ComputeCapability& made_for, const ComputeCapability& gpu) {
+  constexpr ComputeCapability families[][2] = {{{10, 0}, {10, 3}}, {{10, 1}, {10, 1}}, {{11, 0}, {11, 0}}, {{12, 0}, {12, 1}}};
+  if (made_for == gpu) return Serves::Yes;
+  bool known = false;
+  for (const auto& family : families) {
+    const auto member = [&](const ComputeCapability& c) { return c == family[0] || c == family[1]; };
+    if (member(made_for) && member(gpu)) return made_for <= gpu ? Serves::Yes : Serves::No;
+    known |= member(gpu);
+  }
+  if (known || made_for.major != gpu.major || gpu < made_for) return Serves::No;
+  return Serves::Unknown;
+}
+
+Serves yes_or_no(bool answer) { return answer ? Serves::Yes : Serves::No; }
+
 }  // namespace
+
+Serves serves(const GpuTarget& target, const ComputeCapability& gpu) {
+  const ComputeCapability& made_for = target.capability;
+  const bool bound = target.variant != 0 || !target.ptx;
+  if (bound && renumbered(made_for, gpu)) return Serves::Unknown;
+  if (target.variant == 'a') return yes_or_no(made_for == gpu);
+  if (target.variant == 'f') return serves_family(made_for, gpu);
+  if (target.ptx) return yes_or_no(made_for <= gpu);
+  // Integrated GPUs and the desktop GPUs of the same major do not run each other's machine code, nor integrated ones each
+  // other's: "Binary compatibility is supported only for the desktop" (CUDA C++ Programming Guide, Binary Compatibility).
+  if (is_tegra(made_for) || is_tegra(gpu)) return yes_or_no(made_for == gpu);
+  return yes_or_no(made_for.major == gpu.major && made_for.minor <= gpu.minor);
+}
+
+std::optional<GpuTarget> parse_gpu_arch(std::string_view arch) {
+  GpuTarget target;
+  target.ptx = arch.starts_with("compute_");
+  if (!target.ptx && !arch.starts_with("sm_")) return std::nullopt;
+  if (arch.ends_with('a') || arch.ends_with('f')) {
+    target.variant = arch.back();
+    arch.remove_suffix(1);
+  }
+  const auto capability = ComputeCapability::parse(arch);
+  if (!capability) return std::nullopt;
+  target.capability = *capability;
+  return target;
+}
 
 bool is_tegra(const ComputeCapability& capability) {
   constexpr ComputeCapability integrated[] = {{3, 2}, {5, 3}, {6, 2}, {7, 2}, {8, 7}, {8, 8}, {10, 1}, {11, 0}};
@@ -113,16 +152,17 @@ GpuTargets parse_targets(std::string_view cell) {
 
 GpuCode code_for(const GpuTargets& targets, const ComputeCapability& gpu) {
   if (!targets.known() || gpu.major == 0) return GpuCode::Unknown;
-  bool all_older = true, all_newer = true, by_ptx = false;
+  bool all_older = true, all_newer = true, by_ptx = false, maybe = false;
   for (const GpuTarget& target : targets.list) {
-    if (serves(target, gpu)) {
-      if (!target.ptx) return GpuCode::Runs;
-      by_ptx = true;
-    }
+    const Serves answer = serves(target, gpu);
+    if (answer == Serves::Yes && !target.ptx) return GpuCode::Runs;
+    by_ptx |= answer == Serves::Yes;
+    maybe |= answer == Serves::Unknown;
     all_older &= target.capability < gpu;
     all_newer &= gpu < target.capability;
   }
   if (by_ptx) return GpuCode::RunsByPtx;
+  if (maybe) return GpuCode::Unknown;
   if (all_older) return GpuCode::TooNew;
   return all_newer ? GpuCode::Dropped : GpuCode::NotIncluded;
 }

@@ -43,6 +43,14 @@ enum class GpuCode : std::uint8_t {
 GpuCode code_for(const GpuTargets& targets, const ComputeCapability& gpu);
 inline bool runs(GpuCode code) { return code == GpuCode::Runs || code == GpuCode::RunsByPtx; }
 
+/// Can this GPU use code for this one target? Unknown: a family that is newer than the rules that were measured, or a GPU whose
+/// capability was renumbered (10.1 of CUDA 12.8 and 12.9 is 11.0 since 13.0).
+enum class Serves : std::uint8_t { No, Unknown, Yes };
+Serves serves(const GpuTarget& target, const ComputeCapability& gpu);
+
+/// "sm_90a", "compute_120f" (PTX); nothing for anything else.
+std::optional<GpuTarget> parse_gpu_arch(std::string_view arch);
+
 /// 3.2, 5.3, 6.2, 7.2, 8.7, 8.8, 10.1, 11.0: integrated GPUs (Jetson …), not binary compatible with the others of their major.
 bool is_tegra(const ComputeCapability& capability);
 
