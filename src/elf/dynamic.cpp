@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "elf/versions.h"
+
 namespace gpuvet {
 namespace {
 
@@ -9,8 +11,6 @@ constexpr std::uint32_t segment_load = 1, segment_dynamic = 2;
 constexpr std::size_t max_dynamic = std::size_t{64} << 10;
 constexpr std::size_t max_needed = 512;
 constexpr std::size_t max_string = 4096;
-constexpr std::uint64_t max_versions = 1024;
-constexpr std::size_t version_area = std::size_t{128} << 10;
 
 enum Tag : std::uint64_t {
   Null = 0,
@@ -18,11 +18,15 @@ enum Tag : std::uint64_t {
   Hash = 4,
   StringTable = 5,
   SymbolTable = 6,
+  Rela = 7,
   StringSize = 10,
   Soname = 14,
   Rpath = 15,
+  Rel = 17,
   Runpath = 29,
+  Flags = 30,
   GnuHash = 0x6ffffef5,
+  VersionSymbols = 0x6ffffff0,
   Flags1 = 0x6ffffffb,
   VersionDefinition = 0x6ffffffc,
   VersionDefinitionCount = 0x6ffffffd,
@@ -43,6 +47,16 @@ void apply(const ElfFile& elf, DynamicSection& d, std::uint64_t tag, std::uint64
       break;
     case Runpath:
       d.runpath = value;
+      break;
+    case Flags:
+      d.flags = value;
+      break;
+    case Rela:
+    case Rel:
+      d.relocations = elf.offset_of(value);
+      break;
+    case VersionSymbols:
+      d.symbol_versions = elf.offset_of(value);
       break;
     case Flags1:
       d.flags_1 = value;
@@ -123,39 +137,19 @@ std::string dynamic_string(const ElfFile& elf, const DynamicSection& dynamic, st
 
 std::vector<std::string> read_version_definitions(const ElfFile& elf, const DynamicSection& dynamic) {
   std::vector<std::string> versions;
-  if (dynamic.version_definitions == 0) return versions;
-  const auto bytes = elf.read(dynamic.version_definitions, version_area);
-  const auto v = elf.header.view(bytes);
-  std::uint64_t at = 0;
-  for (std::uint64_t i = 0; i < std::min(dynamic.version_definition_count, max_versions) && v.has(at, 20); ++i) {
-    constexpr std::uint16_t base = 1;
-    const auto aux = at + v.u32(at + 12);
-    if (!(v.u16(at + 2) & base) && v.has(aux, 8)) versions.push_back(dynamic_string(elf, dynamic, v.u32(aux)));
-    const auto next = v.u32(at + 16);
-    if (next == 0) break;
-    at += next;
-  }
+  for (const auto& record : version_definition_records(elf, dynamic))
+    if (!record.is_base()) versions.push_back(dynamic_string(elf, dynamic, record.name));
   return versions;
 }
 
 std::vector<std::string> read_version_needs(const ElfFile& elf, const DynamicSection& dynamic) {
   std::vector<std::string> versions;
-  if (dynamic.version_needs == 0) return versions;
-  const auto bytes = elf.read(dynamic.version_needs, version_area);
-  const auto v = elf.header.view(bytes);
-  std::uint64_t at = 0;
-  for (std::uint64_t i = 0; i < std::min(dynamic.version_need_count, max_versions) && v.has(at, 16); ++i) {
-    const auto file = dynamic_string(elf, dynamic, v.u32(at + 4));
-    auto aux = at + v.u32(at + 8);
-    for (unsigned j = 0; j < v.u16(at + 2) && versions.size() < max_versions && v.has(aux, 16); ++j) {
-      versions.push_back(file + ":" + dynamic_string(elf, dynamic, v.u32(aux + 8)));
-      const auto next = v.u32(aux + 12);
-      if (next == 0) break;
-      aux += next;
-    }
-    const auto next = v.u32(at + 12);
-    if (next == 0) break;
-    at += next;
+  std::string file;
+  std::uint32_t file_at = 0;
+  for (const auto& record : version_need_records(elf, dynamic)) {
+    if (versions.empty() || record.file != file_at) file = dynamic_string(elf, dynamic, file_at = record.file);
+    versions.push_back(file + ":" + dynamic_string(elf, dynamic, record.name));
+    if (record.is_weak()) versions.back() += " (weak)";
   }
   return versions;
 }

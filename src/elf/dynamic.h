@@ -15,9 +15,11 @@ namespace gpuvet {
 struct DynamicSection {
   std::vector<std::uint64_t> needed;  ///< offsets into the string table
   std::optional<std::uint64_t> soname, rpath, runpath;
-  std::uint64_t flags_1 = 0;
+  std::uint64_t flags = 0, flags_1 = 0;  ///< DT_FLAGS, DT_FLAGS_1
   std::uint64_t strings = 0, strings_size = 0;
   std::uint64_t symbols = 0, gnu_hash = 0, hash = 0;
+  std::uint64_t symbol_versions = 0;  ///< DT_VERSYM
+  std::uint64_t relocations = 0;      ///< DT_RELA or DT_REL
   std::uint64_t version_definitions = 0, version_definition_count = 0;
   std::uint64_t version_needs = 0, version_need_count = 0;
 };
@@ -42,7 +44,7 @@ std::string dynamic_string(const ElfFile& elf, const DynamicSection& dynamic, st
 
 /// "GLIBC_2.27" of the versions that the library defines (its base version, which is its soname, left out).
 std::vector<std::string> read_version_definitions(const ElfFile& elf, const DynamicSection& dynamic);
-/// "libc.so.6:GLIBC_2.27"
+/// "libc.so.6:GLIBC_2.27"; " (weak)" behind those that may be missing.
 std::vector<std::string> read_version_needs(const ElfFile& elf, const DynamicSection& dynamic);
 
 /// Address of an exported symbol, by DT_GNU_HASH or DT_HASH; nothing when it is undefined or not there.

@@ -81,6 +81,8 @@ std::vector<ElfSegment> read_segments(FileReader& file, const ElfHeader& header)
     s.offset = header.wide ? v.u64(at + 8) : v.u32(at + 4);
     s.address = header.wide ? v.u64(at + 16) : v.u32(at + 8);
     s.file_size = header.wide ? v.u64(at + 32) : v.u32(at + 16);
+    s.memory_size = header.wide ? v.u64(at + 40) : v.u32(at + 20);
+    s.align = header.wide ? v.u64(at + 48) : v.u32(at + 28);
     segments.push_back(s);
   }
   return segments;

@@ -30,7 +30,7 @@ struct ElfHeader {
 
 struct ElfSegment {
   std::uint32_t type = 0, flags = 0;
-  std::uint64_t offset = 0, address = 0, file_size = 0;
+  std::uint64_t offset = 0, address = 0, file_size = 0, memory_size = 0, align = 0;
 };
 
 struct ElfSection {

@@ -7,6 +7,9 @@
 #include "elf/driver_version.h"
 #include "elf/dynamic.h"
 #include "elf/elf.h"
+#include "elf/loader_error.h"
+#include "elf/notes.h"
+#include "elf/window_reader.h"
 
 namespace gpuvet {
 namespace {
@@ -96,17 +99,65 @@ void fill_driver_facts(const ElfFile& elf, const DynamicSection& dynamic, Librar
   if (library.stub) library.driver_version = Fact<std::string>::absent();
 }
 
+/// The string of PT_INTERP.
+std::string interpreter(const ElfFile& elf) {
+  constexpr std::uint32_t segment_interpreter = 3;
+  constexpr std::uint64_t max_path = 4096;
+  for (const auto& segment : elf.segments) {
+    if (segment.type != segment_interpreter) continue;
+    const auto bytes = elf.read(segment.offset, static_cast<std::size_t>(std::min(segment.file_size, max_path)));
+    return bytes.substr(0, bytes.find('\0'));
+  }
+  return {};
+}
+
+/// libc.so.6 is a library and has an interpreter as well: it can be run.
+std::string type_of(const ElfFile& elf, const LibraryFile& library) {
+  constexpr std::int64_t flag_pie = 0x08000000;
+  switch (elf.header.type) {
+    case 1:
+      return "object";
+    case 2:
+      return "program";
+    case 3:
+      return (library.flags_1 & flag_pie) != 0 || (!library.interpreter.empty() && library.soname.empty()) ? "program" : "shared";
+    case 4:
+      return "core";
+    default:
+      return "";
+  }
+}
+
 void fill_dynamic_facts(const ElfFile& elf, const DynamicSection& dynamic, LibraryFile& library) {
   const auto text = [&](std::optional<std::uint64_t> offset) {
     return offset ? dynamic_string(elf, dynamic, *offset) : std::string{};
   };
+  library.dynamic = true;
   library.soname = text(dynamic.soname);
   library.rpath = text(dynamic.rpath);
   library.runpath = text(dynamic.runpath);
+  library.flags = static_cast<std::int64_t>(dynamic.flags);
   library.flags_1 = static_cast<std::int64_t>(dynamic.flags_1);
   for (const auto offset : dynamic.needed) library.needed.push_back(text(offset));
   library.version_definitions = read_version_definitions(elf, dynamic);
   library.version_needs = read_version_needs(elf, dynamic);
+}
+
+/// What stands in the program headers and where they lead.
+void fill_facts(const ElfFile& elf, LibraryFile& library) {
+  library.elf_class = elf.header.wide ? "64" : "32";
+  library.machine = elf_machine_name(elf.header.machine);
+  constexpr std::uint16_t type_core = 4;
+  const auto dynamic = elf.header.type == type_core ? std::nullopt : read_dynamic_section(elf);
+  if (dynamic) fill_dynamic_facts(elf, *dynamic, library);
+  library.interpreter = interpreter(elf);
+  library.type = type_of(elf, library);
+  if (library.loader_error.empty()) library.loader_error = segment_loader_error(elf, static_cast<std::uint64_t>(library.flags_1));
+  if (elf.header.type == type_core) return;
+  auto notes = read_notes(elf);
+  library.build_id = std::move(notes.build_id);
+  library.isa_needed = notes.isa_needed;
+  if (dynamic && is_driver_library(library.soname)) fill_driver_facts(elf, *dynamic, library);
 }
 
 }  // namespace
@@ -114,28 +165,16 @@ void fill_dynamic_facts(const ElfFile& elf, const DynamicSection& dynamic, Libra
 LibraryFile read_library_file(FileReader& file) {
   LibraryFile library;
   library.size = static_cast<std::int64_t>(file.size());
-  if (file.size() == 0) {
-    library.state = "empty";
-    return library;
-  }
-  const auto first = file.read_at(0, 64);
+  WindowReader windows(file);
+  const auto first = windows.read_at(0, 64);
   if (!first) {
     library.state = "unreadable";
     return library;
   }
+  library.loader_error = header_loader_error(*first);
   const auto header = parse_elf_header(*first);
-  if (!header) {
-    library.state = "not-elf";
-    return library;
-  }
-  library.state = "elf";
-  library.elf_class = header->wide ? "64" : "32";
-  library.machine = elf_machine_name(header->machine);
-  const ElfFile elf{file, *header, read_segments(file, *header)};
-  const auto dynamic = read_dynamic_section(elf);
-  if (!dynamic) return library;
-  fill_dynamic_facts(elf, *dynamic, library);
-  if (is_driver_library(library.soname)) fill_driver_facts(elf, *dynamic, library);
+  library.state = file.size() == 0 ? "empty" : header ? "elf" : "not-elf";
+  if (header) fill_facts({windows, *header, read_segments(windows, *header)}, library);
   return library;
 }
 

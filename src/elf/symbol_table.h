@@ -24,13 +24,18 @@ struct DynamicSymbol {
   std::uint8_t visibility = 0;
 };
 
+/// Can be moved, not copied: a copy's views would look into the original.
 struct SymbolTable {
   std::string strings;  ///< owns the bytes of all views
   std::vector<DynamicSymbol> symbols;
+
+  SymbolTable() = default;
+  SymbolTable(SymbolTable&&) = default;
+  SymbolTable& operator=(SymbolTable&&) = default;
 };
 
-/// All dynamic symbols in the order of the table, at most `limit`. Reads the dynamic string and symbol tables as a whole (at most
-/// 256 MiB together). An error says what is wrong with the file. O(symbols).
+/// All dynamic symbols that a loader looks at (no local ones), in the order of the table, at most `limit`. Reads the dynamic
+/// string and symbol tables as a whole (at most 256 MiB together). An error says what is wrong with the file. O(symbols).
 tl::expected<SymbolTable, std::string> read_symbol_table(FileReader& file, std::size_t limit = std::size_t{1} << 20);
 
 }  // namespace gpuvet

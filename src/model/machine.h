@@ -268,7 +268,7 @@ struct LibraryFile {
   std::string runpath;
   std::int64_t flags_1 = 0;  ///< DT_FLAGS_1
   std::int64_t flags = 0;    ///< DT_FLAGS
-  /// "program" (ET_EXEC, or a shared object with an interpreter), "shared", "object" (ET_REL), "core"; empty: no ELF.
+  /// "program" (ET_EXEC, or a position-independent one: marked so, or with an interpreter and no soname), "shared", "object" (ET_REL), "core"; empty: no ELF.
   std::string type;
   std::string interpreter;      ///< PT_INTERP: "/lib64/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1"; empty: none
   bool dynamic = false;         ///< has a dynamic section

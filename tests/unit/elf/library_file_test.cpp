@@ -46,18 +46,25 @@ TEST_P(EveryShape, ReadsWhatALoaderNeeds) {
   elf.machine = elf.big ? 21 : elf.wide ? 183 : 40;
   elf.rpath = "$ORIGIN/../x";
   elf.runpath = "/opt/y";
-  elf.versions = {{"libc.so.6", "GLIBC_2.27"}, {"libm.so.6", "GLIBC_2.29"}};
+  elf.versions = {{"libc.so.6", "GLIBC_2.27"}, {"libm.so.6", "GLIBC_2.29 (weak)"}};
   elf.defines = {"CUDA_1.0", "CUDA_2.0"};
   elf.data = rodata({"535.309.01"});
+  elf.flags = 8;
+  elf.flags_1 = 0x801;
   const auto library = read(elf.build());
   EXPECT_EQ(library.state, "elf");
+  EXPECT_EQ(library.type, "shared");
+  EXPECT_TRUE(library.dynamic);
+  EXPECT_EQ(library.flags, 8);
+  EXPECT_EQ(library.flags_1, 0x801);
+  EXPECT_EQ(library.loader_error, elf.big ? "ELF file data encoding not little-endian" : "");
   EXPECT_EQ(library.elf_class, elf.wide ? "64" : "32");
   EXPECT_EQ(library.machine, elf.big ? "ppc64" : elf.wide ? "aarch64" : "arm");
   EXPECT_EQ(library.soname, "libcuda.so.1");
   EXPECT_EQ(library.needed, (std::vector<std::string>{"libm.so.6", "libc.so.6"}));
   EXPECT_EQ(library.rpath, "$ORIGIN/../x");
   EXPECT_EQ(library.runpath, "/opt/y");
-  EXPECT_EQ(library.version_needs, (std::vector<std::string>{"libc.so.6:GLIBC_2.27", "libm.so.6:GLIBC_2.29"}));
+  EXPECT_EQ(library.version_needs, (std::vector<std::string>{"libc.so.6:GLIBC_2.27", "libm.so.6:GLIBC_2.29 (weak)"}));
   EXPECT_EQ(library.version_definitions, (std::vector<std::string>{"CUDA_1.0", "CUDA_2.0"}));
   EXPECT_EQ(library.symbols, (std::vector<std::string>{"cuInit", "cuDriverGetVersion"}));
   EXPECT_TRUE(library.driver_version.is("535.309.01"));
@@ -82,6 +89,69 @@ TEST(LibraryFile, EveryTruncationIsSurvived) {
   elf.data = rodata({"535.309.01"});
   const auto whole = elf.build();
   for (std::size_t size = 0; size < whole.size(); ++size) read(whole.substr(0, size));
+}
+
+TEST(LibraryFile, ProgramsAndLibrariesAreToldApart) {
+  SmallElf elf;
+  elf.interpreter = "/lib64/ld-linux-x86-64.so.2";
+  auto library = read(elf.build());
+  EXPECT_EQ(library.type, "program");
+  EXPECT_EQ(library.interpreter, "/lib64/ld-linux-x86-64.so.2");
+  elf.soname = "libc.so.6";
+  EXPECT_EQ(read(elf.build()).type, "shared");
+  elf.flags_1 = 0x08000000;
+  library = read(elf.build());
+  EXPECT_EQ(library.type, "program");
+  EXPECT_EQ(library.loader_error, "cannot dynamically load position-independent executable");
+  elf.type = 2;
+  library = read(elf.build());
+  EXPECT_EQ(library.type, "program");
+  EXPECT_EQ(library.loader_error, "cannot dynamically load executable");
+  elf.type = 1;
+  library = read(elf.build());
+  EXPECT_EQ(library.type, "object");
+  EXPECT_EQ(library.loader_error, "only ET_DYN and ET_EXEC can be loaded");
+}
+
+TEST(LibraryFile, NotesTellBuildAndCpuLevel) {
+  using namespace std::string_literals;
+  SmallElf elf;
+  elf.notes = "\4\0\0\0\4\0\0\0\3\0\0\0GNU\0\xde\xad\xbe\xef"s;
+  EXPECT_EQ(read(elf.build()).build_id, "deadbeef");
+  // A property note: x86 features that are used, then the levels that are needed (baseline, v2 and v3).
+  elf.notes = "\4\0\0\0\x20\0\0\0\5\0\0\0GNU\0"
+              "\2\0\0\xc0\4\0\0\0\3\0\0\0\0\0\0\0"
+              "\2\x80\0\xc0\4\0\0\0\7\0\0\0\0\0\0\0"s;
+  EXPECT_EQ(read(elf.build()).isa_needed, 0) << "of the wrong alignment, glibc passes it over";
+  elf.note_align = 8;
+  EXPECT_EQ(read(elf.build()).isa_needed, 3);
+  elf.machine = 183;
+  EXPECT_EQ(read(elf.build()).isa_needed, 0);
+}
+
+TEST(LoaderError, IsGlibcsOwn) {
+  const auto whole = libcuda().build();
+  const auto with = [&](std::size_t at, char value) {
+    auto bytes = whole;
+    bytes[at] = value;
+    return read(bytes).loader_error;
+  };
+  EXPECT_EQ(read(whole).loader_error, "");
+  EXPECT_EQ(read("").loader_error, "file too short");
+  EXPECT_EQ(read("INPUT(libfoo.so.1)\n").loader_error, "file too short");
+  EXPECT_EQ(read(std::string(100, ' ')).loader_error, "invalid ELF header");
+  EXPECT_EQ(with(4, 3), "") << "another class is passed over";
+  EXPECT_EQ(with(6, 2), "ELF file version ident does not match current one");
+  EXPECT_EQ(with(7, 9), "ELF file OS ABI invalid");
+  EXPECT_EQ(with(7, 3), "");
+  EXPECT_EQ(with(8, 1), "ELF file ABI version invalid");
+  EXPECT_EQ(with(12, 1), "nonzero padding in e_ident");
+  EXPECT_EQ(with(20, 2), "ELF file version does not match current one");
+  EXPECT_EQ(with(54, 32), "ELF file's phentsize not the expected size");
+  EXPECT_EQ(with(56, 0), "object file has no loadable segments");
+  EXPECT_EQ(with(57, 127), "cannot read file data");
+  EXPECT_EQ(with(64 + 8, 1), "ELF load command address/offset not page-aligned");
+  EXPECT_EQ(with(64 + 56, 0), "object file has no dynamic section");
 }
 
 TEST(Stub, IsToldByItsCode) {
