@@ -129,25 +129,31 @@ tl::expected<Knowledge, std::string> load_knowledge(const Options& options) {
   return knowledge;
 }
 
-tl::expected<Machine, std::string> load_machine(const Options& options, std::vector<CollectorTime>* times) {
-  if (!options.snapshot.empty()) return load_snapshot(options);
-  std::unique_ptr<System> system;
+tl::expected<Inspected, std::string> open_inspected(const Options& options) {
+  Inspected inspected;
   if (options.root.empty()) {
-    system = make_live_system();
+    inspected.system = make_live_system();
   } else {
     auto rooted = make_rooted_system(options.root);
     if (!rooted) {
       return tl::unexpected(message(Message::NotADirectory, options.language,
                                     {{"path", printable(options.root)}, {"why", printable(rooted.error().message)}}));
     }
-    system = std::move(*rooted);
+    inspected.system = std::move(*rooted);
   }
-  CollectOptions collect_options;
-  collect_options.everything = options.verbosity > 0;
-  collect_options.python_environments = options.python_environments;
-  if (const auto done = add_environment(options, *system, collect_options); !done) return tl::unexpected(done.error());
-  if (const auto done = add_kernel_log(options, collect_options); !done) return tl::unexpected(done.error());
-  Machine machine = collect(*system, collect_options, times);
+  inspected.collect.everything = options.verbosity > 0;
+  inspected.collect.python_environments = options.python_environments;
+  if (const auto done = add_environment(options, *inspected.system, inspected.collect); !done)
+    return tl::unexpected(done.error());
+  if (const auto done = add_kernel_log(options, inspected.collect); !done) return tl::unexpected(done.error());
+  return inspected;
+}
+
+tl::expected<Machine, std::string> load_machine(const Options& options, std::vector<CollectorTime>* times) {
+  if (!options.snapshot.empty()) return load_snapshot(options);
+  const auto inspected = open_inspected(options);
+  if (!inspected) return tl::unexpected(inspected.error());
+  Machine machine = collect(*inspected->system, inspected->collect, times);
   if (machine.source.empty()) machine.source = options.root.empty() ? "host" : "root";
   if (machine.collected_by.empty()) machine.collected_by = "gpuvet " GPUVET_VERSION;
   return machine;

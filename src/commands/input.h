@@ -1,6 +1,7 @@
 #pragma once
 // What the commands work on: knowledge with its overlay, and the machine (host, root or snapshot).
 
+#include <memory>
 #include <vector>
 
 #include "collect/collect.h"
@@ -9,7 +10,15 @@
 namespace gpuvet {
 
 tl::expected<Knowledge, std::string> load_knowledge(const Options& options);
-/// Errors are whole sentences that name the path.
+
+/// The machine that the command line names (this host or --root), open, and what it says about the judged process.
+struct Inspected {
+  std::unique_ptr<System> system;
+  CollectOptions collect;
+};
+/// Errors are whole sentences that name the path. --snapshot is not looked at.
+tl::expected<Inspected, std::string> open_inspected(const Options& options);
+/// The whole machine, or the snapshot.
 tl::expected<Machine, std::string> load_machine(const Options& options, std::vector<CollectorTime>* times);
 
 /// NAME=value lines (as env prints them, values over several lines included) or NUL-separated entries. Errors: the line's number.
