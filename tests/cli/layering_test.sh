@@ -7,6 +7,7 @@ allowed() {
     system) echo system model ;;
     elf) echo elf system model ;;
     loader) echo loader model ;;
+    audit) echo audit ;;
     knowledge) echo knowledge model ;;
     text) echo text knowledge model ;;
     shell) echo shell model ;;
@@ -14,7 +15,7 @@ allowed() {
     rules) echo rules knowledge loader model ;;
     diagnose) echo diagnose rules knowledge model ;;
     render) echo render diagnose rules knowledge loader model ;;
-    commands) echo commands render diagnose rules collect text shell elf loader system knowledge model ;;
+    commands) echo commands render diagnose rules collect text shell elf loader audit system knowledge model ;;
     *) echo unknown-folder ;;
   esac
 }
