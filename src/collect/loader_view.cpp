@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "collect/cpu_levels.h"
 #include "collect/ldconf.h"
 #include "elf/elf.h"
 #include "elf/elf_header.h"
@@ -180,36 +181,6 @@ Fact<std::vector<std::string>> read_preload(System& system) {
   return Names::known(std::move(names), origin);
 }
 
-bool has_flag(std::string_view flags, std::string_view flag) {
-  for (std::size_t at = 0; (at = flags.find(flag, at)) != std::string_view::npos; ++at) {
-    const char after = at + flag.size() < flags.size() ? flags[at + flag.size()] : ' ';
-    if (at > 0 && flags[at - 1] == ' ' && (after == ' ' || after == '\n')) return true;
-  }
-  return false;
-}
-
-/// Levels of the x86-64 psABI by the kernel's names of their features (glibc's sysdeps/x86/dl-hwcap.h has the same list).
-std::vector<std::string> read_hwcaps(System& system) {
-  static constexpr std::array v2{"cx16"sv, "lahf_lm"sv, "popcnt"sv, "sse4_1"sv, "sse4_2"sv, "ssse3"sv};
-  static constexpr std::array v3{"avx"sv, "avx2"sv, "bmi1"sv, "bmi2"sv, "f16c"sv, "fma"sv, "abm"sv, "movbe"sv, "xsave"sv};
-  static constexpr std::array v4{"avx512f"sv, "avx512bw"sv, "avx512cd"sv, "avx512dq"sv, "avx512vl"sv};
-  std::vector<std::string> levels;
-  const auto text = system.read_head("/proc/cpuinfo", std::size_t{16} << 10);
-  if (!text) return levels;
-  const auto start = text->find("\nflags");
-  if (start == std::string::npos) return levels;
-  const auto flags = std::string_view(*text).substr(start + 1, text->find('\n', start + 1) - start);
-  const auto all = [&](const auto& wanted) {
-    return std::ranges::all_of(wanted, [&](auto flag) { return has_flag(flags, flag); });
-  };
-  if (!all(v2)) return levels;
-  levels.insert(levels.begin(), "x86-64-v2");
-  if (!all(v3)) return levels;
-  levels.insert(levels.begin(), "x86-64-v3");
-  if (all(v4)) levels.insert(levels.begin(), "x86-64-v4");
-  return levels;
-}
-
 void add_library_path(System& system, Machine& machine) {
   const auto found = machine.environment.find("LD_LIBRARY_PATH");
   if (found == machine.environment.end()) return;
@@ -252,7 +223,7 @@ void collect_loader_view(System& system, Machine& machine, std::vector<std::stri
   auto& view = machine.loader;
   view.cache = read_cache(system);
   view.preload = read_preload(system);
-  view.hwcaps = read_hwcaps(system);
+  view.hwcaps = read_cpu_levels(system, "x86_64").hwcaps;
   add_library_path(system, machine);
   for (auto& folder : read_ldconf(system, problems)) view.folders.push_back(std::move(folder));
   for (const auto& path : default_folders(system, machine))

@@ -25,6 +25,12 @@ struct LoaderRules {
   std::vector<std::string> musl_path;  ///< /etc/ld-musl-ARCH.path, else musl's defaults
   std::string working_directory;       ///< for relative elements; empty: not known, then they are passed over and told
   bool secure = false;                 ///< AT_SECURE: a set-user-ID program
+  /// Names of the old sub-folders below tls/ and $PLATFORM, first ones first: "avx512_1", "x86_64". Of glibc before 2.37.
+  std::vector<std::string> legacy_hwcaps;
+  int isa_level = 0;          ///< x86-64 level of this CPU, 1 … 4; 0: not known, then files that ask for one are taken
+  std::string loader_path;    ///< the interpreter of this machine, for targets that name none: "/lib64/ld-linux-x86-64.so.2"
+  bool want_tried = true;     ///< fill LoadedObject::tried; a missing library's places are always told
+  bool want_shadows = false;  ///< fill LoadedObject::shadows: the search goes on behind the winner
 };
 
 /// A place that was asked for a library.
@@ -61,7 +67,10 @@ struct MissingLibrary {
   std::string name;
   int needed_by = -1;  ///< object; -1: the step itself
   int step = -1;
-  bool optional = false;  ///< of an optional step
+  bool optional = false;  ///< of an optional step, or to be preloaded: the process goes on
+  /// Path of the object that needs it. A step that fails takes its objects away again; then `needed_by` is -1 and this still
+  /// told.
+  std::string needed_by_path;
   std::vector<TriedPlace> tried;
   /// The loader ended with an error at this file instead of going on ("invalid ELF header", "file too short"); empty: not found.
   std::string blocked_by, error;

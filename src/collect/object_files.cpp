@@ -1,0 +1,135 @@
+#include "collect/object_files.h"
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <unordered_map>
+
+#include "elf/elf.h"
+#include "elf/ldso_cache.h"
+
+namespace gpuvet {
+
+struct SystemObjects::State {
+  System& system;
+  std::deque<LibraryFile> files;
+  std::unordered_map<std::string, const LibraryFile*> by_path;
+  std::unordered_map<std::string, const LibraryFile*> by_inode;
+  std::unordered_map<std::string, bool> folders;
+  bool cache_read = false, has_cache = false;
+  std::unordered_map<std::string, std::vector<LoaderCacheEntry>> cache;
+  std::set<std::string, std::less<>> asked;  ///< sonames that the cache was asked for
+
+  const LibraryFile* find(const std::string& path);
+  LibraryFile unusable(const std::string& path, const SystemError& error);
+  LibraryFile read(const std::string& path, const FileStatus& status);
+  void read_cache();
+};
+
+namespace {
+
+constexpr std::size_t max_cache_file = std::size_t{16} << 20;
+
+std::string inode_of(const FileStatus& status) { return std::to_string(status.device) + ":" + std::to_string(status.inode); }
+
+}  // namespace
+
+/// A file that open() refuses: none at all for the loader where its name is not there.
+LibraryFile SystemObjects::State::unusable(const std::string& path, const SystemError& error) {
+  LibraryFile file;
+  file.path = path;
+  file.state = error.code == ErrorCode::NotRegular ? "not-elf" : "unreadable";
+  return file;
+}
+
+LibraryFile SystemObjects::State::read(const std::string& path, const FileStatus& status) {
+  if (status.type != FileType::Regular) {
+    LibraryFile file;
+    file.path = path;
+    file.state = "not-elf";
+    if (status.type == FileType::Directory) file.loader_error = "cannot read file data: Is a directory";
+    return file;
+  }
+  const auto reader = system.open(path);
+  if (!reader) return unusable(path, reader.error());
+  LibraryFile file = read_library_file(**reader);
+  file.path = path;
+  file.inode = inode_of(status);
+  file.size = static_cast<std::int64_t>(status.size);
+  const auto real = system.real_path(path);
+  file.real_path = real ? *real : path;
+  return file;
+}
+
+const LibraryFile* SystemObjects::State::find(const std::string& path) {
+  const auto status = system.status(path);
+  if (!status) {
+    if (status.error().code == ErrorCode::NotFound) return nullptr;
+    return &files.emplace_back(unusable(path, status.error()));
+  }
+  // Many names may lead to one file: it is read once.
+  const auto known = by_inode.find(inode_of(*status));
+  if (known != by_inode.end()) {
+    LibraryFile copy = *known->second;
+    copy.path = path;
+    return &files.emplace_back(std::move(copy));
+  }
+  const auto& file = files.emplace_back(read(path, *status));
+  if (!file.inode.empty()) by_inode.emplace(file.inode, &file);
+  return &file;
+}
+
+void SystemObjects::State::read_cache() {
+  cache_read = true;
+  const auto bytes = system.read_file("/etc/ld.so.cache", max_cache_file);
+  if (!bytes) return;
+  auto entries = read_loader_cache(*bytes);
+  if (!entries) return;
+  has_cache = true;
+  for (auto& entry : *entries) {
+    auto& same_name = cache[entry.soname];
+    same_name.push_back(std::move(entry));
+  }
+}
+
+SystemObjects::SystemObjects(System& system) : state_(new State{system, {}, {}, {}, {}, false, false, {}, {}}) {}
+SystemObjects::~SystemObjects() = default;
+
+const LibraryFile* SystemObjects::open(std::string_view path) {
+  auto [it, added] = state_->by_path.try_emplace(std::string(path), nullptr);
+  if (added) it->second = state_->find(it->first);
+  return it->second;
+}
+
+bool SystemObjects::is_folder(std::string_view path) {
+  auto [it, added] = state_->folders.try_emplace(std::string(path), false);
+  if (added) it->second = state_->system.is_directory(path);
+  return it->second;
+}
+
+const std::vector<LoaderCacheEntry>* SystemObjects::cache_entries(std::string_view soname) {
+  if (!state_->cache_read) state_->read_cache();
+  if (!state_->has_cache) return nullptr;
+  state_->asked.emplace(soname);
+  return &state_->cache[std::string(soname)];
+}
+
+void SystemObjects::store(LoaderView& view) const {
+  std::set<std::string_view> there;
+  for (const auto& file : view.files) there.insert(file.path);
+  std::vector<LibraryFile> more;
+  for (const auto& file : state_->files)
+    if (!there.contains(file.path)) more.push_back(file);
+  std::ranges::sort(more, {}, &LibraryFile::path);
+  view.files.insert(view.files.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  if (!state_->has_cache) return;
+  auto entries = view.cache.value_or({});
+  for (const auto& soname : state_->asked) {
+    if (std::ranges::find(entries, soname, &LoaderCacheEntry::soname) != entries.end()) continue;
+    const auto found = state_->cache.find(soname);
+    if (found != state_->cache.end()) entries.insert(entries.end(), found->second.begin(), found->second.end());
+  }
+  view.cache = Fact<std::vector<LoaderCacheEntry>>::known(std::move(entries), {"/etc/ld.so.cache", 0, ""});
+}
+
+}  // namespace gpuvet

@@ -1,0 +1,161 @@
+// Objects as they come into a process: by name, by search, with what they need.
+
+#include <algorithm>
+
+#include "loader/load_state.h"
+#include "loader/tokens.h"
+
+namespace gpuvet {
+namespace {
+
+constexpr std::int64_t no_open = 0x40;  // DF_1_NOOPEN
+
+LoadedObject& object_at(LoadState& state, int index) { return state.result.objects[static_cast<std::size_t>(index)]; }
+
+/// The interpreter is there from the start, but stands in the list only once something needs it.
+int take_interpreter(LoadState& state, const std::string& name, const Request& request) {
+  static const LibraryFile not_seen;
+  if (state.interpreter_object >= 0) return state.interpreter_object;
+  LoadedObject object;
+  object.name = name;
+  object.path = state.interpreter;
+  object.file = state.source.open(state.interpreter);
+  if (object.file == nullptr) object.file = &not_seen;
+  object.rule = "loader";
+  object.loader = request.by;
+  object.step = request.step;
+  state.interpreter_object = add_object(state, std::move(object), {-1, folder_of(state.interpreter), {}, {}});
+  return state.interpreter_object;
+}
+
+std::optional<int> already_loaded(LoadState& state, const Request& request) {
+  const auto named = state.by_name.find(request.name);
+  const bool itself = state.musl() && is_musl_itself(request.name);
+  if (!itself && named == state.by_name.end()) return std::nullopt;
+  // musl does not look among its names for one that is a path.
+  if (state.musl() && !itself && request.name.find('/') != std::string::npos && named->second != interpreter_index)
+    return std::nullopt;
+  if (itself || named->second == interpreter_index) return take_interpreter(state, request.name, request);
+  return named->second;
+}
+
+void tell_missing(LoadState& state, const Request& request, Found& found) {
+  MissingLibrary missing;
+  missing.name = request.name;
+  missing.needed_by = request.dlopen ? -1 : request.by;
+  missing.step = request.step;
+  missing.optional = request.optional;
+  if (missing.needed_by >= 0) missing.needed_by_path = object_at(state, request.by).path;
+  missing.tried = std::move(found.tried);
+  if (!found.error.empty()) missing.blocked_by = found.path;
+  missing.error = std::move(found.error);
+  state.result.missing.push_back(std::move(missing));
+}
+
+/// Errors that come when a file is mapped, after it was chosen.
+std::string mapping_error(const LoadState& state, const LibraryFile& file, const Request& request) {
+  if (state.musl()) return {};
+  if (request.step >= 0 && (file.flags_1 & no_open) != 0) return "shared object cannot be dlopen()ed";
+  if (state.rules.isa_level > 0 && file.isa_needed > state.rules.isa_level) return "CPU ISA level is lower than required";
+  return {};
+}
+
+Found find(LoadState& state, const Request& request) {
+  if (request.name.find('/') != std::string::npos) return open_path(state, request.name);
+  if (state.musl()) return search_musl(state, request.name, request.by);
+  if (request.by < 0 && state.result.objects.empty()) return {};
+  return search_glibc(state, request.name, std::max(request.by, 0));
+}
+
+/// $ORIGIN of an object: the folder of the path by which it was opened, links not followed.
+std::string origin_of(const LoadState& state, const std::string& path) { return folder_of(absolute_path(state, path)); }
+
+/// musl: a file is known by the name under which a search found it, not by its soname; one opened by path gets that name when a
+/// search comes to it.
+void remember_names(LoadState& state, int index, const Request& request) {
+  const auto& object = object_at(state, index);
+  if (!state.musl()) {
+    for (const auto& name : {object.name, object.path, object.file->soname})
+      if (!name.empty()) state.by_name.try_emplace(name, index);
+  } else if (request.name.find('/') == std::string::npos) {
+    state.by_name.try_emplace(object.path.substr(object.path.rfind('/') + 1), index);
+  }
+}
+
+std::optional<int> same_file(LoadState& state, const Found& found, const Request& request) {
+  if (found.file->inode.empty()) return std::nullopt;
+  const auto known = state.by_inode.find(found.file->inode);
+  if (known == state.by_inode.end()) return std::nullopt;
+  if (!state.musl()) state.by_name.try_emplace(request.name, known->second);
+  if (state.musl()) remember_names(state, known->second, request);
+  return known->second;
+}
+
+/// DT_NEEDED may carry tokens; empty: the entry is left out.
+std::string needed_name(LoadState& state, int by, const std::string& written) {
+  if (state.musl() || !has_tokens(written)) return written;
+  const auto& rules = state.rules;
+  return expand_tokens(written, {state.memory[static_cast<std::size_t>(by)].origin, rules.platform, rules.lib, rules.secure})
+      .text;
+}
+
+}  // namespace
+
+int add_object(LoadState& state, LoadedObject object, ObjectMemory memory) {
+  const int index = static_cast<int>(state.result.objects.size());
+  if (!state.rules.want_tried) object.tried.clear();
+  state.result.objects.push_back(std::move(object));
+  state.memory.push_back(std::move(memory));
+  return index;
+}
+
+int load(LoadState& state, const Request& request) {
+  if (const auto index = already_loaded(state, request)) return *index;
+  Found found = find(state, request);
+  if (found.file == nullptr || !found.error.empty()) {
+    tell_missing(state, request, found);
+    return -1;
+  }
+  if (const auto index = same_file(state, found, request)) return *index;
+  found.error = mapping_error(state, *found.file, request);
+  if (!found.error.empty() || state.result.objects.size() >= max_objects) {
+    if (found.error.empty()) found.error = "too many objects";
+    tell_missing(state, request, found);
+    return -1;
+  }
+  LoadedObject object;
+  object.name = request.name;
+  object.path = found.path;
+  object.file = found.file;
+  object.rule = request.rule.empty() ? found.rule : std::string(request.rule);
+  object.rule_detail = request.rule.empty() ? found.detail : found.rule;
+  object.loader = request.dlopen ? -1 : request.by;
+  object.step = request.step;
+  object.tried = std::move(found.tried);
+  object.shadows = std::move(found.shadows);
+  const int chain = request.only_search ? -1 : request.by;
+  const int index = add_object(state, std::move(object), {chain, origin_of(state, found.path), {}, {}});
+  remember_names(state, index, request);
+  if (!found.file->inode.empty()) state.by_inode.try_emplace(found.file->inode, index);
+  return index;
+}
+
+void load_needed(LoadState& state, std::size_t first, int step, bool optional) {
+  for (std::size_t i = first; i < state.result.objects.size(); ++i) {
+    const LibraryFile& file = *state.result.objects[i].file;
+    const int by = static_cast<int>(i);
+    if (by == state.interpreter_object) continue;
+    for (const auto& written : file.needed) {
+      Request request;
+      request.name = needed_name(state, by, written);
+      request.by = by;
+      request.step = step;
+      request.optional = optional;
+      if (request.name.empty()) continue;
+      const int index = load(state, request);
+      object_at(state, by).needed.push_back(index);
+    }
+  }
+}
+
+}  // namespace gpuvet
