@@ -32,9 +32,9 @@ Language language_of_arguments(int argc, const char* const* argv) {
 }
 
 void add_options(CLI::App& app, Options& options, std::string& language, const Say& say) {
-  app.add_option(
-         "--format", options.format,
-         say("text, json or markdown (markdown: check only)", "输出格式：text、json 或 markdown（markdown 仅用于 check）"))
+  app.add_option("--format", options.format,
+                 say("text, json or markdown (markdown: check and scan)",
+                     "输出格式：text、json 或 markdown（markdown 用于 check 与 scan）"))
       ->type_name("FORMAT");
   app.add_option("--lang", language, say("en or zh (else the locale decides)", "en 或 zh（默认取决于系统语言）"))
       ->type_name("LANG");
@@ -79,13 +79,30 @@ void add_options(CLI::App& app, Options& options, std::string& language, const S
 }
 
 struct Commands {
-  CLI::App *check, *snapshot, *kb, *rule, *version;
+  CLI::App *check, *scan, *snapshot, *kb, *rule, *version;
 };
+
+CLI::App* add_scan(CLI::App& app, Options& options, const Say& say) {
+  CLI::App* scan = app.add_subcommand(
+      "scan", say("GPU code inside files, archives and folders, and whether a GPU runs it: scan PATH --gpu \"RTX 4090\"",
+                  "查看文件、压缩包和目录中的 GPU 代码，并判断 GPU 能否运行：scan 路径 --gpu \"RTX 4090\""));
+  scan->add_option("path", options.scan_paths, say("files, wheels, conda packages, folders", "文件、wheel、conda 包、目录"));
+  scan->add_option(
+          "--gpu", options.gpus,
+          say("judge for this GPU: a name, sm_120, 12.0, 10de:2684, or this (the machine's own; the default); may be repeated",
+              "为此 GPU 判断：名称、sm_120、12.0、10de:2684 或 this（本机的 GPU，默认），可重复"))
+      ->type_name("GPU")
+      ->allow_extra_args(false);
+  scan->add_option("--driver", options.driver, say("judge PTX for this driver version", "按此驱动版本判断 PTX"))
+      ->type_name("VERSION");
+  return scan;
+}
 
 Commands add_commands(CLI::App& app, Options& options, const Say& say) {
   Commands c{};
   c.check = app.add_subcommand("check",
                                say("say what is wrong with the GPU driver (the default)", "说明 GPU 驱动哪里有问题（默认命令）"));
+  c.scan = add_scan(app, options, say);
   c.snapshot = app.add_subcommand("snapshot", say("write all facts to a file", "把全部事实写入文件"));
   c.snapshot
       ->add_option("-o,--output", options.output, say("file to write; - is standard output", "要写入的文件；- 表示标准输出"))
@@ -96,7 +113,7 @@ Commands add_commands(CLI::App& app, Options& options, const Say& say) {
   c.rule = app.add_subcommand("rule", say("page of a rule; without a name the list of all", "显示一条规则；不带名称时列出全部"));
   c.rule->add_option("slug", options.rule, say("name of the rule", "规则名称"));
   c.version = app.add_subcommand("version", say("version of gpuvet", "gpuvet 的版本"));
-  for (CLI::App* command : {c.check, c.snapshot, c.kb, c.rule, c.version}) command->fallthrough();
+  for (CLI::App* command : {c.check, c.scan, c.snapshot, c.kb, c.rule, c.version}) command->fallthrough();
   return c;
 }
 
@@ -107,7 +124,7 @@ ParseStop usage_error(std::string text, Language language) {
 std::vector<std::string> known_options() {
   return {"--format",  "--lang",      "--root",   "--environ", "--kernel-log", "--snapshot", "--for",
           "--verbose", "--timing",    "--env",    "--strict",  "--color",      "--width",    "--knowledge",
-          "--redact",  "--no-redact", "--output", "--help",    "--version"};
+          "--redact",  "--no-redact", "--output", "--help",    "--version",    "--gpu",      "--driver"};
 }
 
 ParseStop explain_extra(const std::string& extra, Language language) {
@@ -116,7 +133,7 @@ ParseStop explain_extra(const std::string& extra, Language language) {
   if (option) text = language == Language::Chinese ? "未知的选项 " + printable(extra) : "unknown option " + printable(extra);
   const std::string near =
       nearest(extra.substr(0, extra.find('=')),
-              option ? known_options() : std::vector<std::string>{"check", "snapshot", "kb", "rule", "version"});
+              option ? known_options() : std::vector<std::string>{"check", "scan", "snapshot", "kb", "rule", "version"});
   if (!near.empty())
     text += (language == Language::Chinese ? "；" : "; ") + message(Message::DidYouMean, language, {{"name", near}});
   return usage_error(std::move(text), language);
@@ -177,7 +194,8 @@ tl::expected<Options, ParseStop> parse_command_line(int argc, const char* const*
   } catch (const CLI::ParseError& error) {
     return tl::unexpected(usage_error(printable(error.what()), options.language));
   }
-  for (const CLI::App* command : {commands.check, commands.snapshot, commands.kb, commands.rule, commands.version}) {
+  for (const CLI::App* command :
+       {commands.check, commands.scan, commands.snapshot, commands.kb, commands.rule, commands.version}) {
     if (command->parsed()) options.command = command->get_name();
   }
   if (version_flag) options.command = "version";

@@ -18,6 +18,23 @@ std::string folded(std::string_view text) {
   return out;
 }
 
+std::string bare_name(std::string_view name) {
+  std::string text = folded(name);
+  for (const std::string_view word : {"nvidia", "geforce"}) {
+    if (const std::size_t at = text.find(word); at != std::string::npos) text.erase(at, word.size());
+  }
+  return text;
+}
+
+std::optional<std::uint16_t> parse_device_id(std::string_view text) {
+  if (folded(text.substr(0, 5)) == "10de:") text.remove_prefix(5);
+  if (folded(text.substr(0, 2)) == "0x") text.remove_prefix(2);
+  std::uint16_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id, 16);
+  if (text.size() != 4 || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return id;
+}
+
 std::optional<int> number(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

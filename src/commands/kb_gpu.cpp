@@ -1,7 +1,6 @@
 // kb gpu NAME|ID and kb sm NN
 
 #include <algorithm>
-#include <charconv>
 
 #include "commands/kb_topics.h"
 #include "knowledge/table.h"
@@ -17,16 +16,6 @@ constexpr std::size_t most_listed = 60;
 std::string hex(std::uint16_t id) {
   constexpr char digits[] = "0123456789ABCDEF";
   return {digits[id >> 12], digits[(id >> 8) & 15], digits[(id >> 4) & 15], digits[id & 15]};
-}
-
-/// "10de:2684", "0x2684", "2684"; nothing for anything else.
-std::optional<std::uint16_t> parse_device_id(std::string_view text) {
-  if (folded(text.substr(0, 5)) == "10de:") text.remove_prefix(5);
-  if (folded(text.substr(0, 2)) == "0x") text.remove_prefix(2);
-  std::uint16_t id = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id, 16);
-  if (text.size() != 4 || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return id;
 }
 
 const Row* architecture_row(const Knowledge::Table& table, const GpuIdentity& gpu) {
@@ -170,14 +159,6 @@ void add_count_of_ids(Answer& first, const std::vector<GpuIdentity>& gpus, Langu
 
 bool same_name(const std::vector<GpuIdentity>& gpus) {
   return std::all_of(gpus.begin(), gpus.end(), [&](const GpuIdentity& gpu) { return gpu.name == gpus.front().name; });
-}
-
-std::string bare_name(std::string_view name) {
-  std::string text = folded(name);
-  for (const std::string_view word : {"nvidia", "geforce"}) {
-    if (const std::size_t at = text.find(word); at != std::string::npos) text.erase(at, word.size());
-  }
-  return text;
 }
 
 }  // namespace

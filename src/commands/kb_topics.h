@@ -56,6 +56,10 @@ std::vector<std::string> cuda_minor_releases(const Knowledge& knowledge);
 
 /// Lower case; blanks, '-' and '_' left out.
 std::string folded(std::string_view text);
+/// folded() without "NVIDIA" and "GeForce": what people leave out of a GPU's name.
+std::string bare_name(std::string_view name);
+/// "10de:2684", "0x2684", "2684"; nothing for anything else.
+std::optional<std::uint16_t> parse_device_id(std::string_view text);
 /// A number that is the whole text; nothing otherwise.
 std::optional<int> number(std::string_view text);
 

@@ -12,12 +12,14 @@
 namespace gpuvet {
 
 struct Options {
-  std::string command = "check";  ///< check, snapshot, kb, rule, version
+  std::string command = "check";  ///< check, scan, snapshot, kb, rule, version
   std::string format = "text";
   std::string root, environ_file, kernel_log, snapshot, purpose, knowledge, output, color = "auto";
   std::string rule;
   std::vector<std::string> kb;
   std::vector<std::string> python_environments;  ///< --env
+  std::vector<std::string> scan_paths, gpus;     ///< scan PATH…, --gpu
+  std::string driver;                            ///< --driver
   std::optional<bool> redact;                    ///< not given: on for snapshots and for the machine inside JSON
   bool timing = false, strict = false;
   int verbosity = 0;
@@ -41,6 +43,7 @@ int run_check(const Options& options);
 int run_snapshot(const Options& options);
 int run_kb(const Options& options);
 int run_rule(const Options& options);
+int run_scan(const Options& options);
 int run_version();
 
 /// Parses and runs; never throws.

@@ -26,6 +26,7 @@ struct Offer {
 struct Offers {
   Offer sass, ptx, lto;
   bool any = false, not_known = false;
+  bool listed = false;  ///< machine code or PTX where the CUDA runtime looks for it
 };
 
 /// LTO-IR is linked for the GPU at hand, from its architecture on.
@@ -52,6 +53,7 @@ Offers offers_of(const GpuCodeFile& file, const ComputeCapability& gpu) {
       offers.not_known = true;
       continue;
     }
+    offers.listed |= target.listed > 0;
     (parsed->ptx ? offers.ptx : offers.sass).take(serves(*parsed, gpu), parsed->capability, target);
   }
   return offers;
@@ -69,7 +71,9 @@ CodeJudgement judge_nothing(const GpuCodeFile& file, const Offers& offers, CodeR
   if (!file.state.empty()) return judgement(CodeVerdict::Unknown, CodeReason::NotAllRead);
   if (offers.not_known || offers.sass.answer == Serves::Unknown || offers.ptx.answer == Serves::Unknown)
     return judgement(CodeVerdict::Unknown, CodeReason::TargetNotKnown);
-  if (offers.lto.answer != Serves::No) return judgement(CodeVerdict::Lto, CodeReason::OnlyLto, offers.lto.target);
+  // LTO-IR beside listed machine code is for some functions (cuSPARSE's own operators), not in place of it.
+  if (offers.lto.answer != Serves::No && !offers.listed)
+    return judgement(CodeVerdict::Lto, CodeReason::OnlyLto, offers.lto.target);
   return judgement(CodeVerdict::Fails, failure);
 }
 

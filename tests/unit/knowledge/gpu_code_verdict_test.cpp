@@ -132,6 +132,11 @@ TEST(GpuCodeVerdict, LtoNeedsALinkAtRunTime) {
   EXPECT_EQ(verdict("lto_75", "12.0"), "lto");
   EXPECT_EQ(verdict("lto_90", "8.0"), "fails");
   EXPECT_EQ(verdict("sm_80 lto_75", "8.6"), "native");
+  EXPECT_EQ(verdict("sm_80 lto_75", "9.0"), "lto");
+  // Beside machine code that the CUDA runtime takes from .nv_fatbin, LTO-IR does not replace it.
+  GpuCodeFile cusparse = file_of("sm_80 lto_60");
+  cusparse.targets[0].listed = 1;
+  EXPECT_EQ(judge(cusparse, "6.1").verdict, CodeVerdict::Fails);
 }
 
 TEST(GpuCodeVerdict, NothingIsNotTheSameAsNotSeen) {

@@ -1,0 +1,324 @@
+// libarchive stays in this file.
+
+#include "elf/gpu_code_archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "elf/gpu_code.h"
+
+namespace gpuvet {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+constexpr std::size_t block_size = std::size_t{256} << 10;
+constexpr std::size_t longest_name = 4096;
+
+bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> starts) {
+  return std::ranges::any_of(starts, [&](std::string_view start) { return text.starts_with(start); });
+}
+bool ends_with_any(std::string_view text, std::initializer_list<std::string_view> ends) {
+  return std::ranges::any_of(ends, [&](std::string_view end) { return text.ends_with(end); });
+}
+
+/// PTX begins with comments and then a .version line.
+bool looks_like_ptx(std::string_view head, std::string_view name) {
+  if (name.ends_with(".ptx")) return true;
+  const std::size_t at = head.find(".version ");
+  return at != std::string_view::npos && (at == 0 || head[at - 1] == '\n') && head.find('\0') == std::string_view::npos;
+}
+
+bool is_tar(std::string_view head) { return head.size() >= 262 && head.substr(257, 5) == "ustar"; }
+
+/// By name: what a compressed stream holds is only known after decompression, and most are no tar.
+bool named_as_archive(std::string_view name) {
+  return ends_with_any(name, {".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".tbz", ".tar.zst", ".tzst",
+                              ".conda", ".whl", ".zip", ".egg"});
+}
+
+/// What all levels of one archive share.
+struct Budget {
+  const ArchiveLimits& limits;
+  std::uint64_t in = 0, out = 0;
+  std::int64_t members = 0;
+  bool exceeded = false;
+
+  bool take(std::uint64_t bytes) {
+    out += bytes;
+    exceeded |= out > limits.output || (out > limits.free_output && out / limits.ratio > in);
+    return !exceeded;
+  }
+};
+
+/// Bytes of the archive file for libarchive.
+struct Source {
+  FileReader& file;
+  Budget& budget;
+  std::uint64_t offset = 0;
+  bool open = false;  ///< the first member was reached: a zip's directory is read
+  bool failed = false;
+  std::vector<char> buffer = std::vector<char>(block_size);
+
+  static la_ssize_t read(archive*, void* data, const void** block) {
+    Source& self = *static_cast<Source*>(data);
+    *block = self.buffer.data();
+    if (!self.open && self.budget.in > self.budget.limits.directory) {
+      self.budget.exceeded = true;
+      return -1;
+    }
+    const auto got = self.file.read_into(self.offset, self.buffer.data(), self.buffer.size());
+    if (!got) {
+      self.failed = true;
+      return -1;
+    }
+    self.offset += *got;
+    self.budget.in += *got;
+    return static_cast<la_ssize_t>(*got);
+  }
+  static la_int64_t skip(archive*, void* data, la_int64_t request) {
+    Source& self = *static_cast<Source*>(data);
+    if (request <= 0 || self.offset >= self.file.size()) return 0;
+    const std::uint64_t step = std::min(static_cast<std::uint64_t>(request), self.file.size() - self.offset);
+    self.offset += step;
+    return static_cast<la_int64_t>(step);
+  }
+  static la_int64_t seek(archive*, void* data, la_int64_t offset, int whence) {
+    Source& self = *static_cast<Source*>(data);
+    const auto size = static_cast<la_int64_t>(std::min<std::uint64_t>(self.file.size(), INT64_MAX));
+    const la_int64_t base = whence == SEEK_SET ? 0 : whence == SEEK_END ? size : static_cast<la_int64_t>(self.offset);
+    la_int64_t target = 0;
+    if (__builtin_add_overflow(base, offset, &target) || target < 0 || target > size) return ARCHIVE_FATAL;
+    self.offset = static_cast<std::uint64_t>(target);
+    return target;
+  }
+};
+
+/// Bytes of a member of an outer archive, for the inner one.
+struct MemberSource {
+  archive* outer;
+  Budget& budget;
+
+  static la_ssize_t read(archive*, void* data, const void** block) {
+    MemberSource& self = *static_cast<MemberSource*>(data);
+    std::size_t size = 0;
+    la_int64_t offset = 0;
+    const int result = archive_read_data_block(self.outer, block, &size, &offset);
+    if (result == ARCHIVE_EOF) return 0;
+    if (result < ARCHIVE_WARN || !self.budget.take(size)) return -1;
+    return static_cast<la_ssize_t>(size);
+  }
+};
+
+struct ArchiveFree {
+  void operator()(archive* handle) const { archive_read_free(handle); }
+};
+using Handle = std::unique_ptr<archive, ArchiveFree>;
+
+/// Only what packages are made of: no external programs, no rarely fuzzed formats.
+Handle new_reader() {
+  Handle handle(archive_read_new());
+  if (!handle) return handle;
+  archive* a = handle.get();
+  archive_read_support_filter_gzip(a);
+  archive_read_support_filter_bzip2(a);
+  archive_read_support_filter_xz(a);
+  archive_read_support_filter_zstd(a);
+  archive_read_support_format_tar(a);
+  archive_read_support_format_gnutar(a);
+  archive_read_support_format_zip(a);
+  archive_read_support_format_ar(a);
+  return handle;
+}
+
+std::string member_name(archive_entry* entry, std::int64_t number) {
+  const char* name = archive_entry_pathname(entry);
+  if (name == nullptr) name = archive_entry_pathname_utf8(entry);
+  if (name == nullptr) return "member " + std::to_string(number);
+  return std::string(name).substr(0, longest_name);
+}
+
+/// One archive, or an archive inside of one.
+class Walk {
+ public:
+  Walk(archive* handle, std::string prefix, Budget& budget, const std::function<void(GpuCodeFile)>& found, int depth)
+      : archive_(handle), prefix_(std::move(prefix)), budget_(budget), found_(found), depth_(depth) {}
+
+  ArchiveOutcome run(bool& opened) {
+    ArchiveOutcome outcome;
+    archive_entry* entry = nullptr;
+    for (;;) {
+      const int result = archive_read_next_header(archive_, &entry);
+      opened = true;
+      if (result == ARCHIVE_EOF) break;
+      if (result < ARCHIVE_WARN) return finish(outcome, "damaged", error_text());
+      ++outcome.members;
+      if (++budget_.members > budget_.limits.members) return finish(outcome, "limit", "too many members");
+      if (archive_entry_filetype(entry) != AE_IFREG) continue;
+      if (archive_entry_is_data_encrypted(entry) != 0) {
+        ++encrypted_;
+        continue;
+      }
+      if (!read_member(member_name(entry, outcome.members))) break;
+    }
+    if (budget_.exceeded) return finish(outcome, "limit", "expands to far more than packages do; stopped");
+    if (!inner_.state.empty()) return finish(outcome, inner_.state, inner_.problem);
+    if (encrypted_ > 0) return finish(outcome, "unreadable", std::to_string(encrypted_) + " encrypted members");
+    return outcome;
+  }
+
+ private:
+  ArchiveOutcome finish(ArchiveOutcome outcome, std::string state, std::string problem) const {
+    if (budget_.exceeded) state = "limit";
+    outcome.state = std::move(state);
+    outcome.problem = std::move(problem);
+    return outcome;
+  }
+
+  std::string error_text() const {
+    const char* text = archive_error_string(archive_);
+    return text != nullptr ? text : "not readable";
+  }
+
+  /// False: stop here.
+  bool read_member(const std::string& name) {
+    if (depth_ == 0 && named_as_archive(name)) return read_inner(name);
+    const void* block = nullptr;
+    std::size_t size = 0;
+    la_int64_t offset = 0;
+    std::string head;
+    int result = ARCHIVE_OK;
+    // The first bytes decide; blocks of libarchive are seldom shorter than that.
+    while (head.size() < sniffed_bytes && (result = next_block(&block, &size, &offset)) == ARCHIVE_OK && offset == position_)
+      append(head, block, size);
+    if (budget_.exceeded) return false;
+    const bool wanted = sort_of_file(std::string_view(head).substr(0, sniffed_bytes), name) == FileSort::Code;
+    if (!wanted) {
+      position_ = 0;
+      return pass_over(result);
+    }
+    return stream_member(name, head, result, block, size, offset);
+  }
+
+  /// libarchive skips to the next member itself, but it would not count what it decompresses on the way.
+  bool pass_over(int result) {
+    const bool by_seek = depth_ == 0 && archive_filter_count(archive_) <= 1;
+    const void* block = nullptr;
+    std::size_t size = 0;
+    la_int64_t offset = 0;
+    while (!by_seek && result == ARCHIVE_OK) result = next_block(&block, &size, &offset);
+    return !budget_.exceeded;
+  }
+
+  int next_block(const void** block, std::size_t* size, la_int64_t* offset) {
+    const int result = archive_read_data_block(archive_, block, size, offset);
+    if (result == ARCHIVE_WARN) return ARCHIVE_OK;
+    if (result == ARCHIVE_OK && !budget_.take(*size)) return ARCHIVE_FATAL;
+    return result;
+  }
+
+  void append(std::string& head, const void* block, std::size_t size) {
+    head.append(static_cast<const char*>(block), size);
+    position_ += static_cast<la_int64_t>(size);
+  }
+
+  /// Feeds a member to the reader of streams, beginning with what was read to look at it.
+  bool stream_member(const std::string& name, const std::string& head, int result, const void* block, std::size_t size,
+                     la_int64_t offset) {
+    GpuCodeStream stream;
+    stream.feed(head);
+    while (result == ARCHIVE_OK) {
+      if (!feed_block(stream, block, size, offset)) break;
+      result = next_block(&block, &size, &offset);
+    }
+    GpuCodeFile file = stream.finish();
+    file.path = prefix_ + ":" + name;
+    file.size = position_;
+    position_ = 0;
+    const bool broken = result != ARCHIVE_EOF;
+    if (broken) {
+      file.state = budget_.exceeded ? "limit" : "damaged";
+      file.problem = budget_.exceeded ? "expands to far more than packages do; stopped" : error_text();
+    }
+    if (broken || !file.targets.empty() || file.stub_containers > 0 || !file.state.empty()) found_(std::move(file));
+    return !budget_.exceeded;
+  }
+
+  /// A block may begin behind a hole of a sparse member: zeros, which count as output.
+  bool feed_block(GpuCodeStream& stream, const void* block, std::size_t size, la_int64_t offset) {
+    static constexpr std::array<char, 65536> zeros{};
+    while (position_ < offset) {
+      const auto step = std::min<la_int64_t>(offset - position_, zeros.size());
+      if (!budget_.take(static_cast<std::uint64_t>(step))) return false;
+      stream.feed(std::string_view(zeros.data(), static_cast<std::size_t>(step)));
+      position_ += step;
+    }
+    if (size > 0 && offset == position_) {
+      stream.feed(std::string_view(static_cast<const char*>(block), size));
+      position_ += static_cast<la_int64_t>(size);
+    }
+    return true;
+  }
+
+  bool read_inner(const std::string& name) {
+    Handle inner = new_reader();
+    MemberSource source{archive_, budget_};
+    if (!inner || archive_read_open(inner.get(), &source, nullptr, &MemberSource::read, nullptr) != ARCHIVE_OK) return true;
+    bool opened = false;
+    const ArchiveOutcome outcome = Walk(inner.get(), prefix_ + ":" + name, budget_, found_, depth_ + 1).run(opened);
+    if (!outcome.state.empty()) inner_ = {outcome.state, name + ": " + outcome.problem, 0};
+    return !budget_.exceeded;
+  }
+
+  archive* archive_;
+  std::string prefix_;
+  Budget& budget_;
+  const std::function<void(GpuCodeFile)>& found_;
+  int depth_;
+  la_int64_t position_ = 0;  ///< in the current member: bytes that were fed or looked at
+  std::int64_t encrypted_ = 0;
+  ArchiveOutcome inner_;
+};
+
+}  // namespace
+
+FileSort sort_of_file(std::string_view head, std::string_view name) {
+  if (starts_with_any(head, {"!<arch>\ndebian-binary"sv, "PK\3\4"sv, "PK\5\6"sv})) return FileSort::Archive;
+  if (starts_with_any(head, {"\x7f"
+                             "ELF"sv,
+                             "!<arch>\n"sv, "!<thin>\n"sv, "\x50\xed\x55\xba"sv, "MZ"sv}))
+    return FileSort::Code;
+  if (is_tar(head)) return FileSort::Archive;
+  const bool compressed = starts_with_any(head, {"\x1f\x8b"sv,
+                                                 "\xfd"
+                                                 "7zXZ\0"sv,
+                                                 "BZh"sv, "\x28\xb5\x2f\xfd"sv});
+  if (compressed) return named_as_archive(name) ? FileSort::Archive : FileSort::Nothing;
+  return looks_like_ptx(head, name) ? FileSort::Code : FileSort::Nothing;
+}
+
+ArchiveOutcome read_gpu_code_archive(FileReader& file, std::string_view path, const ArchiveLimits& limits,
+                                     const std::function<void(GpuCodeFile)>& found) {
+  Budget budget{limits};
+  Source source{file, budget};
+  Handle handle = new_reader();
+  if (!handle) return {"unreadable", "no memory", 0};
+  archive_read_set_read_callback(handle.get(), &Source::read);
+  archive_read_set_skip_callback(handle.get(), &Source::skip);
+  archive_read_set_seek_callback(handle.get(), &Source::seek);
+  archive_read_set_callback_data(handle.get(), &source);
+  if (archive_read_open1(handle.get()) != ARCHIVE_OK) {
+    const char* text = archive_error_string(handle.get());
+    return {budget.exceeded ? "limit" : "damaged", text != nullptr ? text : "not readable", 0};
+  }
+  ArchiveOutcome outcome = Walk(handle.get(), std::string(path), budget, found, 0).run(source.open);
+  if (source.failed) outcome.state = "unreadable";
+  return outcome;
+}
+
+}  // namespace gpuvet
