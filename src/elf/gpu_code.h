@@ -15,6 +15,8 @@ struct GpuCodeOptions {
   bool headers_only = false;
   /// Decompress (small) payloads where only they tell a device-link stub or a cubin's variant. 0: never.
   std::uint64_t decompress_limit = std::uint64_t{16} << 20;
+  /// A file that takes longer is left with the state "limit" and what was found so far. 0: no limit.
+  int time_limit_ms = 120'000;
 };
 
 /// Reads one file: ELF executable, shared library or object, fatbin, cubin, PTX text, static archive (members are summed up in

@@ -1,0 +1,28 @@
+#pragma once
+// Cubins: the ELF files (machine 190) that hold SASS, the machine code of one GPU architecture.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace gpuvet {
+
+struct CubinHeader {
+  unsigned arch = 0;       ///< 90 for sm_90
+  char variant = 0;        ///< 'a' where the header tells; the newer layout does not tell any
+  std::uint64_t size = 0;  ///< of the file, as its own tables claim
+};
+
+/// From the first 64 bytes; nothing when they are no cubin's.
+std::optional<CubinHeader> parse_cubin_header(std::string_view first_bytes);
+
+struct CubinContent {
+  bool code = false;  ///< has kernels or device functions
+  bool data = false;  ///< has device variables or constants of its own
+  char variant = 0;   ///< 'a', 'f', or 0: plain or not told
+};
+
+/// Looks through the sections of a whole cubin; nothing when its section table is damaged.
+std::optional<CubinContent> look_into_cubin(std::string_view cubin);
+
+}  // namespace gpuvet

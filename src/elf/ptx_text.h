@@ -1,0 +1,19 @@
+#pragma once
+// PTX text: the directives at its head tell its language version and its target.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace gpuvet {
+
+struct PtxHead {
+  std::uint16_t major = 0, minor = 0;  ///< .version 8.7
+  std::uint16_t arch = 0;              ///< .target sm_90a
+  char variant = 0;
+};
+
+/// From the beginning of a text (64 KiB are enough); nothing when it is no PTX.
+std::optional<PtxHead> parse_ptx_head(std::string_view text);
+
+}  // namespace gpuvet
