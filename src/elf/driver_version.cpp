@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "elf/read_only_data.h"
+
 namespace gpuvet {
 namespace {
 
@@ -17,7 +19,6 @@ constexpr std::uint64_t tail_piece = std::uint64_t{128} << 10;
 constexpr std::size_t stream_piece = std::size_t{1} << 20;
 constexpr std::size_t overlap = 128;  // longer than any context above plus a version
 constexpr std::uint64_t max_searched = std::uint64_t{64} << 20;
-constexpr std::uint32_t segment_load = 1, flag_execute = 1, flag_write = 2;
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -56,23 +57,7 @@ bool is_anchor(std::string_view before, char after) {
   return n >= 4 && before[n - 1] == '.' && digit(before[n - 2]) && digit(before[n - 3]) && before[n - 4] == '\0';
 }
 
-struct Range {
-  std::uint64_t offset = 0, size = 0;
-};
-
-/// Where read-only data lies: .rodata, else (section headers stripped) the loaded segments that are not written, first those
-/// that are not executable.
-std::vector<Range> read_only_data(const ElfFile& elf) {
-  if (const auto section = find_section(elf.file, elf.header, ".rodata")) return {{section->offset, section->size}};
-  std::vector<Range> ranges;
-  for (const bool executable : {false, true})
-    for (const auto& s : elf.segments)
-      if (s.type == segment_load && !(s.flags & flag_write) && ((s.flags & flag_execute) != 0) == executable)
-        ranges.push_back({s.offset, s.file_size});
-  return ranges;
-}
-
-void search(const ElfFile& elf, Range range, VersionStrings& found) {
+void search(const ElfFile& elf, FileRange range, VersionStrings& found) {
   // What stands before read-only data is no text: a version at its very start is a whole string too.
   std::string rest(1, '\0');
   for (std::uint64_t at = 0; at < range.size;) {

@@ -47,7 +47,13 @@ std::vector<std::string> read_version_definitions(const ElfFile& elf, const Dyna
 /// "libc.so.6:GLIBC_2.27"; " (weak)" behind those that may be missing.
 std::vector<std::string> read_version_needs(const ElfFile& elf, const DynamicSection& dynamic);
 
-/// Address of an exported symbol, by DT_GNU_HASH or DT_HASH; nothing when it is undefined or not there.
+struct SymbolPlace {
+  std::uint64_t address = 0, size = 0;
+};
+
+/// An exported symbol, by DT_GNU_HASH or DT_HASH; nothing when it is undefined or not there.
+std::optional<SymbolPlace> find_symbol_place(const ElfFile& elf, const DynamicSection& dynamic, std::string_view name);
+/// Its address alone.
 std::optional<std::uint64_t> find_symbol(const ElfFile& elf, const DynamicSection& dynamic, std::string_view name);
 
 }  // namespace gpuvet
