@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t segment_load = 1, segment_dynamic = 2;
 constexpr std::size_t max_dynamic = std::size_t{64} << 10;
-constexpr std::size_t max_needed = 512;
+constexpr std::size_t max_needed = 512, max_filters = 16;
 constexpr std::size_t max_string = 4096;
 
 enum Tag : std::uint64_t {
@@ -31,13 +31,21 @@ enum Tag : std::uint64_t {
   VersionDefinition = 0x6ffffffc,
   VersionDefinitionCount = 0x6ffffffd,
   VersionNeed = 0x6ffffffe,
-  VersionNeedCount = 0x6fffffff
+  VersionNeedCount = 0x6fffffff,
+  Auxiliary = 0x7ffffffd,
+  Filter = 0x7fffffff
 };
 
 void apply(const ElfFile& elf, DynamicSection& d, std::uint64_t tag, std::uint64_t value) {
   switch (tag) {
     case Needed:
       if (d.needed.size() < max_needed) d.needed.push_back(value);
+      break;
+    case Auxiliary:
+      if (d.auxiliaries.size() < max_filters) d.auxiliaries.push_back(value);
+      break;
+    case Filter:
+      if (d.filters.size() < max_filters) d.filters.push_back(value);
       break;
     case Soname:
       d.soname = value;

@@ -15,7 +15,8 @@ namespace gpuvet {
 struct DynamicSection {
   std::vector<std::uint64_t> needed;  ///< offsets into the string table
   std::optional<std::uint64_t> soname, rpath, runpath;
-  std::uint64_t flags = 0, flags_1 = 0;  ///< DT_FLAGS, DT_FLAGS_1
+  std::vector<std::uint64_t> filters, auxiliaries;  ///< offsets too
+  std::uint64_t flags = 0, flags_1 = 0;             ///< DT_FLAGS, DT_FLAGS_1
   std::uint64_t strings = 0, strings_size = 0;
   std::uint64_t symbols = 0, gnu_hash = 0, hash = 0;
   std::uint64_t symbol_versions = 0;  ///< DT_VERSYM

@@ -136,6 +136,9 @@ void fill_dynamic_facts(const ElfFile& elf, const DynamicSection& dynamic, Libra
   library.soname = text(dynamic.soname);
   library.rpath = text(dynamic.rpath);
   library.runpath = text(dynamic.runpath);
+  library.has_runpath = dynamic.runpath.has_value();
+  for (const auto offset : dynamic.filters) library.filters.push_back(text(offset));
+  for (const auto offset : dynamic.auxiliaries) library.filters.push_back(text(offset) + " (optional)");
   library.flags = static_cast<std::int64_t>(dynamic.flags);
   library.flags_1 = static_cast<std::int64_t>(dynamic.flags_1);
   for (const auto offset : dynamic.needed) library.needed.push_back(text(offset));

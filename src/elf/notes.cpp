@@ -35,7 +35,7 @@ std::int64_t isa_needed(const ByteView& v, unsigned word) {
     if (type < last || !v.has(at + 8, size)) return 0;
     last = type;
     // One bit a level: 1 baseline, 2 v2, 4 v3, 8 v4; the highest counts.
-    if (type == property_x86_isa_needed && size == 4) return std::bit_width(v.u32(at + 8) & 15u);
+    if (type == property_x86_isa_needed && size == 4) return std::bit_width(v.u32(at + 8));
     at += 8 + aligned(size, word);
   }
   return 0;

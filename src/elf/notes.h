@@ -11,7 +11,7 @@ namespace gpuvet {
 
 struct ElfNotes {
   std::string build_id;         ///< hexadecimal; empty: none
-  std::int64_t isa_needed = 0;  ///< x86-64 level, 1 baseline … 4; 0: none told
+  std::int64_t isa_needed = 0;  ///< x86-64 level, 1 baseline … 4, more: unknown to us and to CPUs of today; 0: none told
 };
 
 /// From PT_NOTE and PT_GNU_PROPERTY, at most 16 segments of 64 KiB.

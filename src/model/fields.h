@@ -216,6 +216,8 @@ void visit_fields(Visitor&& v, auto&& o, const LibraryFile*) {
   v("needed", o.needed);
   v("rpath", o.rpath);
   v("runpath", o.runpath);
+  v("has_runpath", o.has_runpath);
+  v("filters", o.filters);
   v("flags_1", o.flags_1);
   v("flags", o.flags);
   v("type", o.type);

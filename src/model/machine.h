@@ -266,6 +266,9 @@ struct LibraryFile {
   std::vector<std::string> needed;
   std::string rpath;
   std::string runpath;
+  bool has_runpath = false;  ///< DT_RUNPATH is there, perhaps an empty one: then the RPATHs of its loaders do not count
+  /// DT_FILTER; DT_AUXILIARY with " (optional)" behind: loaded after what it needs, but placed before it.
+  std::vector<std::string> filters;
   std::int64_t flags_1 = 0;  ///< DT_FLAGS_1
   std::int64_t flags = 0;    ///< DT_FLAGS
   /// "program" (ET_EXEC, or a position-independent one: marked so, or with an interpreter and no soname), "shared", "object" (ET_REL), "core"; empty: no ELF.
