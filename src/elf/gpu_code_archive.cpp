@@ -159,7 +159,8 @@ class Walk {
       if (result < ARCHIVE_WARN) return finish(outcome, "damaged", error_text());
       ++outcome.members;
       if (++budget_.members > budget_.limits.members) return finish(outcome, "limit", "too many members");
-      if (archive_entry_filetype(entry) != AE_IFREG) continue;
+      const auto type = archive_entry_filetype(entry);
+      if (type != AE_IFREG && type != 0) continue;  // 0: an ar member without a mode
       if (archive_entry_is_data_encrypted(entry) != 0) {
         ++encrypted_;
         continue;

@@ -166,6 +166,12 @@ void count_containers(const GpuCodeFile& file, const ComputeCapability& gpu, Cod
   }
 }
 
+/// Relocatable device code: where the result of the device link has nothing for a GPU, the driver links the PTX of the single
+/// units anew (bitsandbytes is built so), and a container alone tells nothing.
+bool is_device_linked(const GpuCodeFile& file) {
+  return std::ranges::any_of(file.places, [](const CodeCount& place) { return place.name == "__nv_relfatbin"; });
+}
+
 }  // namespace
 
 std::string_view code_verdict_name(CodeVerdict verdict) {
@@ -210,7 +216,7 @@ bool chooses_among_containers(std::string_view path) {
 CodeJudgement judge_gpu_code(const GpuCodeFile& file, const ComputeCapability& gpu, const CodeContext& context,
                              const Knowledge& knowledge) {
   CodeJudgement out = judge_union(file, gpu, context, knowledge);
-  if (!chooses_among_containers(file.path)) count_containers(file, gpu, out);
+  if (!chooses_among_containers(file.path) && !is_device_linked(file)) count_containers(file, gpu, out);
   return out;
 }
 

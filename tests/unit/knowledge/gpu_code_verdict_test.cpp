@@ -162,6 +162,10 @@ TEST(GpuCodeVerdict, ContainersOfAFrameworkMayHaveHoles) {
   EXPECT_EQ(ampere.holes, 0);
   EXPECT_EQ(ampere.special, 3);
   EXPECT_EQ(judge(torch, "12.0").by_ptx, 500);
+  // Nor do the containers of relocatable code stand alone.
+  torch.places = {{"__nv_relfatbin", 509}, {".nv_fatbin", 1}};
+  EXPECT_EQ(judge(torch, "9.0").judged, 0);
+  torch.places.clear();
   // A library that chooses at run time is judged by the union.
   torch.path = "nvidia/cublas/lib/libcublasLt.so.12";
   EXPECT_EQ(judge(torch, "9.0").judged, 0);
