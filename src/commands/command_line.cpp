@@ -79,7 +79,7 @@ void add_options(CLI::App& app, Options& options, std::string& language, const S
 }
 
 struct Commands {
-  CLI::App *check, *scan, *snapshot, *kb, *rule, *version;
+  CLI::App *check, *scan, *snapshot, *kb, *rule, *version, *trace;
 };
 
 CLI::App* add_scan(CLI::App& app, Options& options, const Say& say) {
@@ -98,6 +98,25 @@ CLI::App* add_scan(CLI::App& app, Options& options, const Say& say) {
   return scan;
 }
 
+CLI::App* add_trace(CLI::App& app, Options& options, const Say& say) {
+  CLI::App* trace = app.add_subcommand(
+      "trace",
+      say("which libraries a program loads, from where and why, and what does not fit: trace ./PROGRAM, trace python:torch",
+          "程序会加载哪些库、从哪里加载、为什么，以及哪些互不匹配：trace ./程序、trace python:torch"));
+  trace->add_option("target", options.trace_target,
+                    say("a program, a library, or python:NAME@ENV", "程序、库，或 python:名称@环境"));
+  trace
+      ->add_option("--without", options.without,
+                   say("compare with this variable unset; may be repeated", "与不设此变量时比较，可重复"))
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  trace->add_option("--with", options.with, say("compare with this variable set; may be repeated", "与设置此变量时比较，可重复"))
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  trace->add_flag("--no-symbols", options.no_symbols, say("do not compare symbols", "不比较符号"));
+  return trace;
+}
+
 Commands add_commands(CLI::App& app, Options& options, const Say& say) {
   Commands c{};
   c.check = app.add_subcommand("check",
@@ -112,8 +131,9 @@ Commands add_commands(CLI::App& app, Options& options, const Say& say) {
   c.kb->add_option("question", options.kb, say("topic and words", "主题与关键词"));
   c.rule = app.add_subcommand("rule", say("page of a rule; without a name the list of all", "显示一条规则；不带名称时列出全部"));
   c.rule->add_option("slug", options.rule, say("name of the rule", "规则名称"));
+  c.trace = add_trace(app, options, say);
   c.version = app.add_subcommand("version", say("version of gpuvet", "gpuvet 的版本"));
-  for (CLI::App* command : {c.check, c.scan, c.snapshot, c.kb, c.rule, c.version}) command->fallthrough();
+  for (CLI::App* command : {c.check, c.scan, c.snapshot, c.kb, c.rule, c.version, c.trace}) command->fallthrough();
   return c;
 }
 
@@ -122,9 +142,9 @@ ParseStop usage_error(std::string text, Language language) {
 }
 
 std::vector<std::string> known_options() {
-  return {"--format",  "--lang",      "--root",   "--environ", "--kernel-log", "--snapshot", "--for",
-          "--verbose", "--timing",    "--env",    "--strict",  "--color",      "--width",    "--knowledge",
-          "--redact",  "--no-redact", "--output", "--help",    "--version",    "--gpu",      "--driver"};
+  return {"--format",  "--lang", "--root",       "--environ", "--kernel-log", "--snapshot",  "--for",    "--verbose",
+          "--timing",  "--env",  "--strict",     "--color",   "--width",      "--knowledge", "--redact", "--no-redact",
+          "--without", "--with", "--no-symbols", "--output",  "--help",       "--version",   "--gpu",    "--driver"};
 }
 
 ParseStop explain_extra(const std::string& extra, Language language) {
@@ -133,7 +153,7 @@ ParseStop explain_extra(const std::string& extra, Language language) {
   if (option) text = language == Language::Chinese ? "未知的选项 " + printable(extra) : "unknown option " + printable(extra);
   const std::string near =
       nearest(extra.substr(0, extra.find('=')),
-              option ? known_options() : std::vector<std::string>{"check", "scan", "snapshot", "kb", "rule", "version"});
+              option ? known_options() : std::vector<std::string>{"check", "scan", "snapshot", "trace", "kb", "rule", "version"});
   if (!near.empty())
     text += (language == Language::Chinese ? "；" : "; ") + message(Message::DidYouMean, language, {{"name", near}});
   return usage_error(std::move(text), language);
@@ -147,12 +167,16 @@ std::string check_values(const Options& options, const std::string& language_nam
     std::vector<std::string> allowed;
   };
   for (const Choice& choice :
-       {Choice{"--format", options.format, {"text", "json", "markdown"}},
+       {Choice{"--format", options.format, {"text", "json", "markdown", "dot"}},
         Choice{"--color", options.color, {"auto", "always", "never"}}, Choice{"--lang", language_name, {"", "en", "zh"}}}) {
     if (std::find(choice.allowed.begin(), choice.allowed.end(), choice.value) != choice.allowed.end()) continue;
     std::string values;
     for (const std::string& value : choice.allowed) values += value.empty() ? "" : (values.empty() ? "" : ", ") + value;
     return message(Message::MustBeOneOf, options.language, {{"name", choice.name}, {"values", values}});
+  }
+  if (options.format == "dot" && options.command != "trace") {
+    return message(Message::MustBeOneOf, options.language,
+                   {{"name", options.command + " --format"}, {"values", "text, json, markdown"}});
   }
   if (options.format == "markdown" && (options.command == "kb" || options.command == "rule")) {
     return message(Message::MustBeOneOf, options.language, {{"name", options.command + " --format"}, {"values", "text, json"}});
@@ -195,7 +219,7 @@ tl::expected<Options, ParseStop> parse_command_line(int argc, const char* const*
     return tl::unexpected(usage_error(printable(error.what()), options.language));
   }
   for (const CLI::App* command :
-       {commands.check, commands.scan, commands.snapshot, commands.kb, commands.rule, commands.version}) {
+       {commands.check, commands.scan, commands.snapshot, commands.kb, commands.rule, commands.version, commands.trace}) {
     if (command->parsed()) options.command = command->get_name();
   }
   if (version_flag) options.command = "version";

@@ -20,6 +20,9 @@ struct Options {
   std::vector<std::string> python_environments;  ///< --env
   std::vector<std::string> scan_paths, gpus;     ///< scan PATH…, --gpu
   std::string driver;                            ///< --driver
+  std::string trace_target;                      ///< trace TARGET
+  std::vector<std::string> without, with;        ///< trace --without NAME, --with NAME=VALUE
+  bool no_symbols = false;                       ///< trace --no-symbols
   std::optional<bool> redact;                    ///< not given: on for snapshots and for the machine inside JSON
   bool timing = false, strict = false;
   int verbosity = 0;
@@ -44,6 +47,7 @@ int run_snapshot(const Options& options);
 int run_kb(const Options& options);
 int run_rule(const Options& options);
 int run_scan(const Options& options);
+int run_trace(const Options& options);
 int run_version();
 
 /// Parses and runs; never throws.

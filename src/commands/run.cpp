@@ -18,6 +18,7 @@ constexpr int unwrapped = 100000;
 
 int dispatch(const Options& options) {
   if (options.command == "scan") return run_scan(options);
+  if (options.command == "trace") return run_trace(options);
   if (options.command == "snapshot") return run_snapshot(options);
   if (options.command == "kb") return run_kb(options);
   if (options.command == "rule") return run_rule(options);

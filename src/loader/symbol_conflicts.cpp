@@ -220,7 +220,7 @@ class Binder {
         definitions_(symbols),
         scopes_(forecast),
         by_name_only_(loader == LoaderRules::Kind::Musl),
-        host_unknown_(plan.program.empty()) {}
+        host_unknown_(plan.kind == "library") {}
 
   void run() {
     for (std::size_t i = 0; i < symbols_.size(); ++i) {

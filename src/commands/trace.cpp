@@ -1,0 +1,89 @@
+
+#include "render/trace.h"
+#include "commands/input.h"
+#include "commands/output_file.h"
+#include "commands/trace_parts.h"
+#include "render/messages.h"
+
+namespace gpuvet {
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+
+std::string say(const Options& options, const char* english, const char* chinese) {
+  return options.language == Language::Chinese ? chinese : english;
+}
+
+/// --without and --with, in the order: first what is unset.
+tl::expected<std::vector<ChangedVariable>, std::string> changed_variables(const Options& options) {
+  std::vector<ChangedVariable> changes;
+  for (const std::string& name : options.without) changes.push_back({name, false, ""});
+  for (const std::string& setting : options.with) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return tl::unexpected("--with " + printable(setting) +
+                            say(options, ": not of the form NAME=VALUE", "：不是 NAME=VALUE 的形式"));
+    changes.push_back({setting.substr(0, equals), true, setting.substr(equals + 1)});
+  }
+  return changes;
+}
+
+Environment changed(Environment environment, const std::vector<ChangedVariable>& changes) {
+  for (const ChangedVariable& change : changes) {
+    if (change.set)
+      environment[change.name] = change.value;
+    else
+      environment.erase(change.name);
+  }
+  return environment;
+}
+
+/// No target, or one that is no ELF file: what to say, and the exit code.
+int cannot_trace(const std::string& text, int code) {
+  print_error("gpuvet: " + text + "\n");
+  return code;
+}
+
+std::string render(const Options& options, const TraceReport& report) {
+  const RenderOptions how = render_options(options);
+  if (options.format == "json") return render_trace_json(report, how);
+  if (options.format == "dot") return render_trace_dot(report, how);
+  if (options.format == "markdown") return render_trace_markdown(report, how);
+  return render_trace_text(report, how);
+}
+
+int compare(const Options& options, Tracer& tracer, const Environment& environment, const std::vector<ChangedVariable>& changes) {
+  const TraceReport before = tracer.trace(environment);
+  const TraceReport after = tracer.trace(changed(environment, changes));
+  const RenderOptions how = render_options(options);
+  if (options.format == "dot") {
+    const int printed = print(render_trace_dot(after, how));
+    return printed != 0 ? printed : trace_exit_code(after);
+  }
+  const int printed = print(options.format == "json" ? render_comparison_json(before, after, changes, how)
+                                                     : render_comparison_text(before, after, changes, how));
+  return printed != 0 ? printed : trace_exit_code(after);
+}
+
+}  // namespace
+
+int run_trace(const Options& options) {
+  if (options.trace_target.empty())
+    return fail(say(options, "trace needs a target: a program, a library, or python:NAME@ENV",
+                    "trace 需要一个目标：程序、库，或 python:名称@环境"));
+  const auto changes = changed_variables(options);
+  if (!changes) return fail(changes.error());
+  const auto inspected = open_inspected(options);
+  if (!inspected) return fail(inspected.error());
+  const Environment& environment = inspected->collect.environment;
+
+  Tracer tracer(*inspected->system, inspected->collect, !options.no_symbols);
+  if (const auto error = tracer.open(options.trace_target))
+    return cannot_trace(trace_error_text(*error, options.language), error->exit_code);
+  if (!changes->empty()) return compare(options, tracer, environment, *changes);
+  const TraceReport report = tracer.trace(environment);
+  const int printed = print(render(options, report));
+  return printed != 0 ? printed : trace_exit_code(report);
+}
+
+}  // namespace gpuvet

@@ -1,0 +1,201 @@
+#include "commands/trace_parts.h"
+
+#include <algorithm>
+
+#include "collect/library_copies.h"
+#include "elf/cuda_library_version.h"
+#include "loader/library_family.h"
+#include "loader/search_path.h"
+
+namespace gpuvet {
+namespace {
+
+bool is_python_target(const std::string& target) { return target.starts_with("python:"); }
+
+/// Libraries whose release their bytes may tell.
+bool may_tell_release(const LibraryFile& file) {
+  const std::string_view stem = library_stem(file.soname.empty() ? file.path : file.soname);
+  return stem.starts_with("libcu") || stem.starts_with("libnv") || stem.starts_with("libnccl") || stem.starts_with("libnpp");
+}
+
+ObjectSymbols records_of(const SymbolTable& table) {
+  ObjectSymbols out;
+  out.seen = true;
+  out.symbols.reserve(table.symbols.size());
+  constexpr std::uint8_t stt_object = 1, stt_tls = 6;
+  for (const DynamicSymbol& s : table.symbols) {
+    if (s.name.empty()) continue;
+    const bool function = s.type != stt_object && s.type != stt_tls;
+    out.symbols.push_back({s.name, s.version, s.file, s.defined, s.weak, s.hidden_version, function});
+  }
+  return out;
+}
+
+/// Start-up alone.
+tl::expected<ProcessPlan, std::string> plan_for_target(System&, const Machine&, const std::string& target) {
+  if (is_python_target(target)) return tl::unexpected(std::string("Python targets are not known yet"));
+  ProcessPlan plan;
+  plan.name = plan.program = target;
+  plan.kind = "program";
+  return plan;
+}
+
+}  // namespace
+
+std::string trace_error_text(const TraceError& error, Language language) {
+  const bool chinese = language == Language::Chinese;
+  const std::string target = printable(error.target), why = printable(error.why);
+  switch (error.kind) {
+    case TraceError::Kind::NotFound:
+      return chinese ? "找不到 " + target + "：" + why : "there is no " + target + ": " + why;
+    case TraceError::Kind::NotElf:
+      return chinese ? target + " 不是 ELF 文件，动态加载器不会加载它：" + why
+                     : target + " is no ELF file, so no dynamic loader loads it: " + why;
+    case TraceError::Kind::NoPlan:
+      return target + (chinese ? "：" : ": ") + why;
+  }
+  return {};
+}
+
+/// Relative to the current folder of the live host; a bare name that is not there is looked for on PATH.
+std::string Tracer::absolute(const std::string& target) {
+  if (target.starts_with('/')) return target;
+  std::string folder = "/";
+  if (system_.is_live())
+    if (const auto here = system_.read_link("/proc/self/cwd")) folder = *here;
+  const std::string here = (folder == "/" ? "" : folder) + "/" + target;
+  if (target.find('/') != std::string::npos || system_.exists(here)) return here;
+  const auto path = options_.environment.find("PATH");
+  std::string_view list = path == options_.environment.end() ? std::string_view() : std::string_view(path->second);
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(':'), list.size());
+    const std::string file = std::string(list.substr(0, end)) + "/" + target;
+    if (file.starts_with('/') && system_.exists(file) && !system_.is_directory(file)) return file;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return here;
+}
+
+std::optional<TraceError> Tracer::open(const std::string& target) {
+  target_ = target;
+  collect_environment(system_, options_, machine_);
+  collect_os(system_, options_, machine_);
+  if (!is_python_target(target)) return open_path(target);
+  collect_python(system_, options_, machine_);
+  auto plan = plan_for_target(system_, machine_, target);
+  if (!plan) return TraceError{TraceError::Kind::NoPlan, target, plan.error(), 2};
+  plan_ = std::move(*plan);
+  program_ = objects_.open(plan_.program);
+  rules_ = loader_rules(system_, machine_, program_);
+  return std::nullopt;
+}
+
+std::optional<TraceError> Tracer::open_path(const std::string& target) {
+  const std::string path = absolute(target);
+  if (const auto status = system_.status(path); !status)
+    return TraceError{TraceError::Kind::NotFound, target, status.error().message, 2};
+  program_ = objects_.open(path);
+  if (program_ == nullptr || program_->state != "elf") {
+    const std::string why = program_ == nullptr ? "" : program_->loader_error.empty() ? program_->state : program_->loader_error;
+    return TraceError{TraceError::Kind::NotElf, target, why, 3};
+  }
+  auto plan = plan_for_target(system_, machine_, path);
+  if (!plan) return TraceError{TraceError::Kind::NoPlan, target, plan.error(), 2};
+  plan_ = std::move(*plan);
+  plan_.kind = program_->type == "program" ? "program" : "library";
+  rules_ = loader_rules(system_, machine_, program_);
+  return std::nullopt;
+}
+
+/// The same record with the library's own release, where its bytes tell it.
+const LibraryFile* Tracer::with_release(const LibraryFile* file) {
+  if (file == nullptr || file->library_version.is_known() || !may_tell_release(*file)) return file;
+  auto [known, added] = released_.try_emplace(file->path, file);
+  if (!added) return known->second;
+  const auto reader = system_.open(file->path);
+  if (!reader) return file;
+  LibraryFile copy = *file;
+  copy.library_version = read_cuda_library_version(**reader, *file);
+  return known->second = &own_files_.emplace_back(std::move(copy));
+}
+
+void Tracer::fill_releases(Forecast& forecast) {
+  for (LoadedObject& object : forecast.objects) {
+    object.file = with_release(object.file);
+    for (ShadowedCopy& copy : object.shadows) copy.file = with_release(copy.file);
+  }
+}
+
+ObjectSymbols Tracer::symbols_of(const LibraryFile& file) {
+  const std::string& path = file.real_path.empty() ? file.path : file.real_path;
+  auto known = tables_.find(path);
+  if (known == tables_.end()) {
+    const auto reader = system_.open(file.path);
+    if (!reader) return {};
+    auto table = read_symbol_table(**reader);
+    if (!table) return {};
+    known = tables_.emplace(path, std::move(*table)).first;
+  }
+  return records_of(known->second);
+}
+
+std::vector<ObjectSymbols> Tracer::read_symbols(const Forecast& forecast) {
+  std::vector<ObjectSymbols> symbols;
+  if (!symbols_) return symbols;
+  for (const LoadedObject& object : forecast.objects)
+    symbols.push_back(object.file == nullptr ? ObjectSymbols() : symbols_of(*object.file));
+  return symbols;
+}
+
+const std::vector<std::string>& Tracer::folders() {
+  if (!folders_) {
+    if (machine_.python.environments.is_not_seen()) collect_python(system_, options_, machine_);
+    folders_ = usual_library_folders(system_, machine_);
+  }
+  return *folders_;
+}
+
+/// Copies of what is missing, and copies that have what the loaded ones lack.
+void Tracer::find_copies(TraceReport& report) {
+  const LibraryFile* like = report.forecast.objects.empty() ? nullptr : report.forecast.objects.front().file;
+  if (like == nullptr) return;
+  for (const MissingLibrary& library : report.forecast.missing) {
+    if (library.optional || report.copies.contains(library.name)) continue;
+    auto& copies = report.copies[library.name];
+    for (const LibraryFile* file : find_library_copies(objects_, folders(), library.name, like->elf_class, like->machine))
+      copies.push_back({file->path, release_of(*with_release(file))});
+  }
+  for (SymbolConflict& conflict : report.conflicts.conflicts) {
+    if (conflict.wanted_by < 0 || conflict.expected_name.empty()) continue;
+    const LibraryFile* loaded =
+        conflict.expected_in < 0 ? nullptr : report.forecast.objects[static_cast<std::size_t>(conflict.expected_in)].file;
+    for (const LibraryFile* file :
+         find_library_copies(objects_, folders(), conflict.expected_name, like->elf_class, like->machine)) {
+      if (loaded != nullptr && file->real_path == loaded->real_path) continue;
+      if (would_satisfy(conflict, *file, symbols_of(*file)))
+        conflict.found_in.push_back({file->path, release_of(*with_release(file))});
+    }
+  }
+}
+
+TraceReport Tracer::trace(const std::map<std::string, std::string>& environment) {
+  TraceReport report;
+  report.target = target_;
+  report.plan = plan_;
+  report.loader = rules_.kind;
+  const auto path = environment.find("LD_LIBRARY_PATH");
+  if (path != environment.end()) report.library_path = path->second;
+  const bool is_program = program_ != nullptr && program_->type == "program";
+  report.is_static = is_program && program_->interpreter.empty() && program_->needed.empty();
+  LoaderRules rules = rules_;
+  rules.want_tried = false;
+  rules.want_shadows = true;
+  report.forecast = forecast(objects_, rules, plan_, environment);
+  if (report.is_static) return report;
+  fill_releases(report.forecast);
+  report.conflicts = find_conflicts(report.forecast, plan_, rules.kind, read_symbols(report.forecast));
+  find_copies(report);
+  return report;
+}
+
+}  // namespace gpuvet

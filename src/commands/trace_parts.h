@@ -1,0 +1,59 @@
+#pragma once
+// From a target to a TraceReport: plan, forecast, symbols, copies. One Tracer serves several environments.
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collect/collect.h"
+#include "collect/object_files.h"
+#include "elf/symbol_table.h"
+#include "render/trace.h"
+
+namespace gpuvet {
+
+struct TraceError {
+  enum class Kind : std::uint8_t { NotFound, NotElf, NoPlan } kind = Kind::NotFound;
+  std::string target, why;
+  int exit_code = 2;
+};
+std::string trace_error_text(const TraceError& error, Language language);
+
+class Tracer {
+ public:
+  Tracer(System& system, const CollectOptions& options, bool symbols)
+      : system_(system), options_(options), objects_(system), symbols_(symbols) {}
+
+  /// Finds the target and makes its plan; an error, or nothing.
+  std::optional<TraceError> open(const std::string& target);
+  TraceReport trace(const std::map<std::string, std::string>& environment);
+
+ private:
+  std::optional<TraceError> open_path(const std::string& target);
+  std::string absolute(const std::string& target);
+  const LibraryFile* with_release(const LibraryFile* file);
+  void fill_releases(Forecast& forecast);
+  std::vector<ObjectSymbols> read_symbols(const Forecast& forecast);
+  ObjectSymbols symbols_of(const LibraryFile& file);
+  void find_copies(TraceReport& report);
+  const std::vector<std::string>& folders();
+
+  System& system_;
+  const CollectOptions& options_;
+  SystemObjects objects_;
+  bool symbols_;
+  Machine machine_;
+  std::string target_;
+  ProcessPlan plan_;
+  const LibraryFile* program_ = nullptr;
+  LoaderRules rules_;
+  std::map<std::string, SymbolTable> tables_;           ///< by real path
+  std::map<std::string, const LibraryFile*> released_;  ///< by path: with the library's release
+  std::deque<LibraryFile> own_files_;
+  std::optional<std::vector<std::string>> folders_;
+};
+
+}  // namespace gpuvet
