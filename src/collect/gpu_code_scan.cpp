@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <set>
 #include <thread>
 
@@ -92,30 +93,39 @@ void read_file(FileReader& reader, const Job& job, Answer& answer) {
   if (job.named || has_code(file) || !file.state.empty()) answer.files.push_back(std::move(file));
 }
 
-Answer examine(System& system, const Job& job, const GpuCodeScanOptions& options) {
-  Answer answer;
-  answer.number = job.number;
-  const auto give_up = [&](const SystemError& error) {
-    answer.problems.push_back({job.path, error.message});
-    if (!job.named) return;
-    answer.files.push_back(empty_record(job, 0));
-    answer.files.back().state = "unreadable";
-    answer.files.back().problem = error.message;
-  };
+void give_up(const Job& job, const std::string& why, Answer& answer) {
+  answer.problems.push_back({job.path, why});
+  if (!job.named) return;
+  answer.files.push_back(empty_record(job, 0));
+  answer.files.back().state = "unreadable";
+  answer.files.back().problem = why;
+}
+
+void read_job(System& system, const Job& job, const GpuCodeScanOptions& options, Answer& answer) {
   auto reader = system.open(job.path);
-  if (!reader) return give_up(reader.error()), answer;
+  if (!reader) return give_up(job, reader.error().message, answer);
   const auto head = (*reader)->read_at(0, sniffed_bytes);
-  if (!head) return give_up(head.error()), answer;
+  if (!head) return give_up(job, head.error().message, answer);
   const FileSort sort = sort_of_file(*head, job.path);
   if (sort == FileSort::Nothing) {
     if (job.named) answer.files.push_back(empty_record(job, (*reader)->size()));
-    return answer;
+    return;
   }
   answer.read = (*reader)->size();
   if (sort == FileSort::Archive) {
     read_archive(**reader, job, options.archives, answer);
   } else {
     read_file(**reader, job, answer);
+  }
+}
+
+Answer examine(System& system, const Job& job, const GpuCodeScanOptions& options) {
+  Answer answer;
+  answer.number = job.number;
+  try {
+    read_job(system, job, options, answer);
+  } catch (const std::bad_alloc&) {  // must not leave a thread
+    give_up(job, "not enough memory", answer);
   }
   return answer;
 }
