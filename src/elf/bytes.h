@@ -1,8 +1,10 @@
 #pragma once
 // Foreign bytes in memory, read without casts: every access is range-checked and in the file's own byte order.
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,10 +33,10 @@ struct ByteView {
     }
     return value;
   }
-  std::uint8_t u8(std::uint64_t offset) const { return static_cast<std::uint8_t>(number(offset, 1)); }
-  std::uint16_t u16(std::uint64_t offset) const { return static_cast<std::uint16_t>(number(offset, 2)); }
-  std::uint32_t u32(std::uint64_t offset) const { return static_cast<std::uint32_t>(number(offset, 4)); }
-  std::uint64_t u64(std::uint64_t offset) const { return number(offset, 8); }
+  std::uint8_t u8(std::uint64_t offset) const { return load<std::uint8_t>(offset); }
+  std::uint16_t u16(std::uint64_t offset) const { return load<std::uint16_t>(offset); }
+  std::uint32_t u32(std::uint64_t offset) const { return load<std::uint32_t>(offset); }
+  std::uint64_t u64(std::uint64_t offset) const { return load<std::uint64_t>(offset); }
 
   /// The part from `offset` on, at most `length` bytes; empty beyond the end.
   std::string_view slice(std::uint64_t offset, std::uint64_t length) const {
@@ -45,6 +47,20 @@ struct ByteView {
     if (offset >= bytes.size()) return {};
     const auto end = bytes.find('\0', offset);
     return end == std::string_view::npos ? std::string_view{} : bytes.substr(offset, end - offset);
+  }
+
+ private:
+  /// Whole words at once: symbol tables have millions of them.
+  template <class Word>
+  Word load(std::uint64_t offset) const {
+    if (!has(offset, sizeof(Word))) return 0;
+    Word value;
+    std::memcpy(&value, bytes.data() + offset, sizeof(Word));
+    if (big_endian == (std::endian::native == std::endian::big)) return value;
+    if constexpr (sizeof(Word) == 2) return __builtin_bswap16(value);
+    if constexpr (sizeof(Word) == 4) return __builtin_bswap32(value);
+    if constexpr (sizeof(Word) == 8) return __builtin_bswap64(value);
+    return value;
   }
 };
 
