@@ -181,7 +181,7 @@ class TextReport {
 std::string cell(std::string_view text) {
   std::string out;
   for (const char c : printable(text)) {
-    if (std::string_view("|\\`*_[]<>#~").find(c) != std::string_view::npos) out += '\\';
+    if (std::string_view("|\\`*[]<>#~").find(c) != std::string_view::npos) out += '\\';
     out += c;
   }
   return out;
