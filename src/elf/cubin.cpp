@@ -15,7 +15,8 @@ constexpr std::size_t longest_note = 4096;
 struct Section {
   std::string_view name, bytes;
   std::uint32_t type = 0;
-  std::uint64_t size = 0;
+  std::uint64_t offset = 0, size = 0;
+  bool in_file = true;
 };
 
 Section section_at(const ByteView& cubin, std::uint64_t offset, std::string_view names) {
@@ -25,8 +26,10 @@ Section section_at(const ByteView& cubin, std::uint64_t offset, std::string_view
   const auto name = ByteView{names}.slice(cubin.u32(offset), longest_name);
   section.name = name.substr(0, name.find('\0'));
   section.type = cubin.u32(offset + 4);
+  section.offset = cubin.u64(offset + 24);
   section.size = cubin.u64(offset + 32);
-  if (section.type != nobits) section.bytes = cubin.slice(cubin.u64(offset + 24), section.size);
+  section.in_file = section.type != nobits;
+  if (section.in_file) section.bytes = cubin.slice(section.offset, section.size);
   return section;
 }
 
@@ -67,7 +70,8 @@ std::optional<CubinHeader> parse_cubin_header(std::string_view first_bytes) {
   const bool newer = view.u8(8) >= 8;  // ABI 8: every target of CUDA 13, sm_100 and up of any toolkit
   CubinHeader header;
   header.arch = newer ? flags >> 8 & 0xff : flags & 0xff;
-  header.variant = !newer && (flags & 0x800) != 0 ? 'a' : '\0';
+  // The bit has another meaning in cubins of older GPUs, which have no variants.
+  header.variant = !newer && header.arch >= 90 && (flags & 0x800) != 0 ? 'a' : '\0';
   const auto programs = view.u64(32), sections = view.u64(40);
   const std::uint64_t programs_end = programs + std::uint64_t{view.u16(56)} * program_header;
   const std::uint64_t sections_end = sections + std::uint64_t{view.u16(60)} * section_header;
@@ -77,7 +81,8 @@ std::optional<CubinHeader> parse_cubin_header(std::string_view first_bytes) {
 }
 
 std::optional<CubinContent> look_into_cubin(std::string_view cubin) {
-  if (!parse_cubin_header(cubin.substr(0, elf_header))) return std::nullopt;
+  const auto header = parse_cubin_header(cubin.substr(0, elf_header));
+  if (!header) return std::nullopt;
   const ByteView view{cubin};
   const auto sections = view.u64(40);
   const std::uint64_t count = view.u16(60), names_index = view.u16(62);
@@ -85,9 +90,12 @@ std::optional<CubinContent> look_into_cubin(std::string_view cubin) {
     return std::nullopt;
   const auto names = section_at(view, sections + names_index * section_header, {}).bytes;
   CubinContent content;
+  content.size = header->size;
   std::string_view options, compat;
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto section = section_at(view, sections + i * section_header, names);
+    const auto end = section.offset + section.size;
+    if (section.in_file && end >= section.offset) content.size = std::max(content.size, end);
     content.code = content.code || section.name.starts_with(".text.") || (section.name == ".text" && section.size > 0);
     content.data = content.data || section.name.starts_with(".nv.global") || section.name.starts_with(".nv.constant");
     if (section.name == ".note.nv.tkinfo") options = section.bytes.substr(0, longest_note);
@@ -95,7 +103,7 @@ std::optional<CubinContent> look_into_cubin(std::string_view cubin) {
   }
   content.variant = variant_of_options(options);
   if (content.variant == 0) content.variant = variant_of_compat(compat);
-  if (content.variant == 0) content.variant = parse_cubin_header(cubin.substr(0, elf_header))->variant;
+  if (content.variant == 0) content.variant = header->variant;
   return content;
 }
 

@@ -10,19 +10,21 @@ namespace gpuvet {
 struct CubinHeader {
   unsigned arch = 0;       ///< 90 for sm_90
   char variant = 0;        ///< 'a' where the header tells; the newer layout does not tell any
-  std::uint64_t size = 0;  ///< of the file, as its own tables claim
+  std::uint64_t size = 0;  ///< at least: where its tables end
 };
 
 /// From the first 64 bytes; nothing when they are no cubin's.
 std::optional<CubinHeader> parse_cubin_header(std::string_view first_bytes);
 
 struct CubinContent {
-  bool code = false;  ///< has kernels or device functions
-  bool data = false;  ///< has device variables or constants of its own
-  char variant = 0;   ///< 'a', 'f', or 0: plain or not told
+  bool code = false;       ///< has kernels or device functions
+  bool data = false;       ///< has device variables or constants of its own
+  char variant = 0;        ///< 'a', 'f', or 0: plain or not told
+  std::uint64_t size = 0;  ///< of the cubin: where its last table or section ends
 };
 
-/// Looks through the sections of a whole cubin; nothing when its section table is damaged.
+/// Looks through the sections of a cubin; nothing when its section table is damaged. When `size` is more than was given, the
+/// rest of the answer needs the whole.
 std::optional<CubinContent> look_into_cubin(std::string_view cubin);
 
 }  // namespace gpuvet

@@ -260,6 +260,11 @@ bool FatbinScanner::cubin_header(std::string_view bytes) {
 bool FatbinScanner::cubin(std::string_view bytes) {
   if (bytes.size() < end_ - start_) return ask(end_ - start_);
   const auto content = look_into_cubin(bytes.substr(0, end_ - start_));
+  const bool larger = content && content->size > end_ - start_ && content->size <= largest_cubin_held;
+  if (larger && start_ + content->size <= size_) {
+    end_ = start_ + content->size;
+    return true;
+  }
   if (content && content->variant != 0) {
     auto target = unit_.targets.begin()->first;
     target.variant = content->variant;
