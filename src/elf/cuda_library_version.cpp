@@ -127,33 +127,42 @@ std::optional<std::string> x86_two_numbers(std::string_view code) {
 
 // ---- AArch64 ---------------------------------------------------------------------------------------------------------
 
-/// Follows constants through registers: MOVZ, MOVK, and STR to [x0] and [x1].
+/// Follows constants through registers: MOVZ, the MOVKs that complete it, and STR to [x0] and [x1].
 struct Arm {
   std::array<std::uint32_t, 32> registers{};
+  std::array<std::size_t, 32> position{};  ///< of a register's number among `moved`, one more than its index
   std::array<std::optional<std::uint32_t>, 2> stored;
   std::vector<std::uint32_t> moved;
+
+  void begin(std::uint32_t to, std::uint32_t number) {
+    registers[to] = number;
+    moved.push_back(number);
+    position[to] = moved.size();
+  }
+  void complete(std::uint32_t to, std::uint32_t number) {
+    if (position[to] == 0) return;
+    registers[to] = moved[position[to] - 1] = number;
+  }
 
   void step(std::uint32_t instruction) {
     const auto to = instruction & 31, immediate = instruction >> 5 & 0xffff;
     switch (instruction & 0x7fe00000) {  // either width
       case 0x52800000:
-        moved.push_back(registers[to] = immediate);
-        return;
+        return begin(to, immediate);
       case 0x52a00000:
-        moved.push_back(registers[to] = immediate << 16);
-        return;
-      case 0x72a00000:
-        moved.push_back(registers[to] = (registers[to] & 0xffff) | immediate << 16);
-        return;
+        return begin(to, immediate << 16);
       case 0x72800000:
-        moved.push_back(registers[to] = (registers[to] & 0xffff0000) | immediate);
-        return;
+        return complete(to, (registers[to] & 0xffff0000) | immediate);
+      case 0x72a00000:
+        return complete(to, (registers[to] & 0xffff) | immediate << 16);
+      case 0x72c00000:
+      case 0x72e00000:  // longer than a version number
+        return complete(to, 0);
       default:
         break;
     }
     const auto base = instruction >> 5 & 31;
     if ((instruction & 0xfffffc00) == 0xb9000000 && base < 2) stored[base] = to == 31 ? 0 : registers[to];
-    if ((instruction & 0xffc00000) == 0x29000000 && base == 0) stored = {};  // STP: none of the functions uses it
   }
 };
 

@@ -53,8 +53,12 @@ TEST(CudaLibraryVersion, SeveralAreNotGuessed) {
 }
 
 TEST(CudaLibraryVersion, OnAarch64) {
-  const auto moves_91900 = "\x80\xcf\x8c\x52\x20\0\xa0\x72\xc0\x03\x5f\xd6"s;  // movz w0, 0x667c; movk w0, 1, lsl 16; ret
-  EXPECT_EQ(constants_in_code(moves_91900, "aarch64"), (std::vector<std::uint32_t>{0x667c, 0x1667c}));
+  const auto moves_91900 = "\x80\xdf\x8c\x52\x20\0\xa0\x72\xc0\x03\x5f\xd6"s;  // movz w0, 0x66fc; movk w0, 1, lsl 16; ret
+  EXPECT_EQ(constants_in_code(moves_91900, "aarch64"), std::vector<std::uint32_t>{91900});
+  EXPECT_TRUE(version_of("libcudnn_graph.so.9", {"cudnnGetVersion"}, moves_91900, 183).is("9.19.0"));
+  // A hash that happens to begin like a version: movz x10, 12504; movk x10, 1, lsl 32.
+  const auto hash = "\x0a\x1b\x86\xd2\x2a\0\xc0\xf2\xc0\x03\x5f\xd6"s;
+  EXPECT_EQ(constants_in_code(hash, "aarch64"), std::vector<std::uint32_t>{0});
 }
 
 TEST(CudaLibraryVersion, ByExportedNames) {
