@@ -52,6 +52,8 @@ Serves serves(const GpuTarget& target, const ComputeCapability& gpu);
 std::optional<GpuTarget> parse_gpu_arch(std::string_view arch);
 
 /// 3.2, 5.3, 6.2, 7.2, 8.7, 8.8, 10.1, 11.0: integrated GPUs (Jetson …), not binary compatible with the others of their major.
+/// Sources: data/facts/gpu_architectures.tsv (class Jetson); NVIDIA's tables of compute capabilities, column
+/// Jetson: 5.3, 6.2, 7.2, 8.7, 11.0 (developer.nvidia.com/cuda-gpus and cuda-legacy-gpus); 10.1 is 11.0's number before CUDA 13.
 bool is_tegra(const ComputeCapability& capability);
 
 /// The driver's compiler reads PTX of this CUDA release only when the driver itself is not older (else error 222).
