@@ -76,8 +76,10 @@ void read_archive(FileReader& reader, const Job& job, const ArchiveLimits& limit
     file.real_path = job.path;
     answer.files.push_back(std::move(file));
   });
-  if (!outcome.state.empty()) answer.problems.push_back({job.path, outcome.problem});
-  if (!outcome.state.empty() || (job.named && answer.files.empty())) {
+  // In a tree, what begins like a zip and is none (or a damaged document) is nobody's concern.
+  const bool matters = job.named || !answer.files.empty() || is_named_as_archive(job.path);
+  if (!outcome.state.empty() && matters) answer.problems.push_back({job.path, outcome.problem});
+  if ((!outcome.state.empty() && matters) || (job.named && answer.files.empty())) {
     GpuCodeFile record = empty_record(job, reader.size());
     record.state = outcome.state;
     record.problem = outcome.problem;

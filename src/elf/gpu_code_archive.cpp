@@ -36,12 +36,6 @@ bool looks_like_ptx(std::string_view head, std::string_view name) {
 
 bool is_tar(std::string_view head) { return head.size() >= 262 && head.substr(257, 5) == "ustar"; }
 
-/// By name: what a compressed stream holds is only known after decompression, and most are no tar.
-bool named_as_archive(std::string_view name) {
-  return ends_with_any(name, {".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".tbz", ".tar.zst", ".tzst",
-                              ".conda", ".whl", ".zip", ".egg"});
-}
-
 /// What all levels of one archive share.
 struct Budget {
   const ArchiveLimits& limits;
@@ -188,7 +182,7 @@ class Walk {
 
   /// False: stop here.
   bool read_member(const std::string& name) {
-    if (depth_ == 0 && named_as_archive(name)) return read_inner(name);
+    if (depth_ == 0 && is_named_as_archive(name)) return read_inner(name);
     const void* block = nullptr;
     std::size_t size = 0;
     la_int64_t offset = 0;
@@ -288,6 +282,12 @@ class Walk {
 
 }  // namespace
 
+/// By name: what a compressed stream holds is only known after decompression, and most are no tar.
+bool is_named_as_archive(std::string_view name) {
+  return ends_with_any(name, {".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".tbz", ".tar.zst", ".tzst",
+                              ".conda", ".whl", ".zip", ".egg"});
+}
+
 FileSort sort_of_file(std::string_view head, std::string_view name) {
   if (starts_with_any(head, {"!<arch>\ndebian-binary"sv, "PK\3\4"sv, "PK\5\6"sv})) return FileSort::Archive;
   if (starts_with_any(head, {"\x7f"
@@ -299,7 +299,7 @@ FileSort sort_of_file(std::string_view head, std::string_view name) {
                                                  "\xfd"
                                                  "7zXZ\0"sv,
                                                  "BZh"sv, "\x28\xb5\x2f\xfd"sv});
-  if (compressed) return named_as_archive(name) ? FileSort::Archive : FileSort::Nothing;
+  if (compressed) return is_named_as_archive(name) ? FileSort::Archive : FileSort::Nothing;
   return looks_like_ptx(head, name) ? FileSort::Code : FileSort::Nothing;
 }
 

@@ -21,6 +21,8 @@ enum class FileSort : std::uint8_t {
 /// `head`: the first sniffed_bytes of the file, or all of it.
 inline constexpr std::size_t sniffed_bytes = 512;
 FileSort sort_of_file(std::string_view head, std::string_view name);
+/// "x.whl", "x.tar.zst", …
+bool is_named_as_archive(std::string_view name);
 
 struct ArchiveLimits {
   std::uint64_t output = std::uint64_t{32} << 30;        ///< bytes that come out of one archive
