@@ -39,6 +39,7 @@ LibraryFile SystemObjects::State::unusable(const std::string& path, const System
   LibraryFile file;
   file.path = path;
   file.state = error.code == ErrorCode::NotRegular ? "not-elf" : "unreadable";
+  if (error.code == ErrorCode::Loop) file.loader_error = "too many levels of symbolic links";
   return file;
 }
 
@@ -47,7 +48,7 @@ LibraryFile SystemObjects::State::read(const std::string& path, const FileStatus
     LibraryFile file;
     file.path = path;
     file.state = "not-elf";
-    if (status.type == FileType::Directory) file.loader_error = "cannot read file data: Is a directory";
+    if (status.type == FileType::Directory) file.loader_error = "cannot read file data";
     return file;
   }
   const auto reader = system.open(path);

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace gpuvet {
 namespace {
 
 /// What a loader does with a file that it could open.
 struct Judgement {
-  std::string error;        ///< it ends with this
-  std::string passed_over;  ///< it goes on, because
+  std::string error;         ///< it ends with this
+  std::string passed_over;   ///< it goes on, because
+  bool leaves_list = false;  ///< but not with this list of folders
 };
 
 /// Errors that open_verify() of glibc finds before it looks at the machine.
@@ -28,7 +30,8 @@ std::string error_without_header(const LibraryFile& file) {
 
 Judgement judge_glibc(const LoadState& state, const LibraryFile& file) {
   if (file.state == "dangling") return {"", "dangling link"};
-  if (file.state == "unreadable") return {"", "unreadable"};
+  if (file.state == "unreadable" && file.loader_error.empty()) return {"", "unreadable"};
+  if (file.state == "unreadable") return {"", file.loader_error, true};
   if (file.state == "too-big") return {"", "too big to be read"};
   if (file.state != "elf") return {error_without_header(file), ""};
   if (!state.elf_class.empty() && file.elf_class != state.elf_class) return {"", file.elf_class + "-bit"};
@@ -42,7 +45,8 @@ Judgement judge_glibc(const LoadState& state, const LibraryFile& file) {
 /// musl takes what it can open and then maps it or fails.
 Judgement judge_musl(const LoadState& state, const LibraryFile& file) {
   if (file.state == "dangling") return {"", "dangling link"};
-  if (file.state == "unreadable") return {"", "unreadable"};
+  if (file.state == "unreadable" && file.loader_error.empty()) return {"", "unreadable"};
+  if (file.state == "unreadable") return {file.loader_error, ""};
   if (file.state == "too-big") return {"", "too big to be read"};
   const bool fits = file.state == "elf" && (state.elf_class.empty() || file.elf_class == state.elf_class) &&
                     (state.machine.empty() || file.machine == state.machine) && file.type != "object";
@@ -81,7 +85,8 @@ void Search::at(const std::string& path, std::string_view rule, std::string_view
   const auto absolute = absolute_path(state_, path);
   const LibraryFile* file = absolute.empty() ? nullptr : state_.source.open(absolute);
   if (file == nullptr) return passed_over(path, rule, absolute.empty() ? "current folder not known" : "not there");
-  auto [error, why] = state_.musl() ? judge_musl(state_, *file) : judge_glibc(state_, *file);
+  auto [error, why, leaves] = state_.musl() ? judge_musl(state_, *file) : judge_glibc(state_, *file);
+  found_.leaves_list = leaves;
   if (!why.empty()) return passed_over(path, rule, std::move(why));
   settle(*file, path, rule, detail, std::move(error));
 }
@@ -94,6 +99,7 @@ void Search::folders(const std::vector<SearchPlace>& places, std::string_view ru
     for (const auto& sub : below) {
       if (done()) return;
       at(place.folder->prefix + sub + std::string(name_), rule, place.written);
+      if (std::exchange(found_.leaves_list, false)) return;
     }
   }
 }

@@ -37,7 +37,7 @@ Target target_of(const ProcessPlan& plan) {
 
 Forecast forecast(ObjectSource& source, const LoaderRules& rules, const ProcessPlan& plan,
                   const std::map<std::string, std::string>& environment) {
-  LoadState state{source, rules, environment, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  LoadState state(source, rules, environment);
   const Target target = target_of(plan);
   if (!load_main(state, target.path, target.is_library)) {
     state.result.steps.resize(plan.steps.size());
@@ -48,6 +48,7 @@ Forecast forecast(ObjectSource& source, const LoaderRules& rules, const ProcessP
   load_needed(state, 0, -1, false);
   if (target.by_first_step) state.result.steps.push_back({true, plan.steps[0].names[0], 0, false});
   run_steps(state, plan, state.result.steps.size());
+  sort_objects(state);
   return std::move(state.result);
 }
 

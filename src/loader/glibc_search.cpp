@@ -17,7 +17,7 @@ const std::vector<SearchPlace>& rpath_of(LoadState& state, int object) {
   auto& memory = memory_of(state, object);
   const auto& file = file_of(state, object);
   if (!memory.rpath)
-    memory.rpath = file.runpath.empty() ? places_of(state, file.rpath, ":", object, "RPATH") : std::vector<SearchPlace>{};
+    memory.rpath = has_runpath(file) ? std::vector<SearchPlace>{} : places_of(state, file.rpath, ":", object, "RPATH");
   return *memory.rpath;
 }
 
@@ -97,7 +97,7 @@ Found search_glibc(LoadState& state, std::string_view name, int requester) {
   constexpr std::int64_t no_default_library = 0x800;  // DF_1_NODEFLIB
   Search search(state, name);
   const auto& file = file_of(state, requester);
-  if (file.runpath.empty()) rpath_chain(state, search, requester);
+  if (!has_runpath(file)) rpath_chain(state, search, requester);
   if (!search.done()) search.folders(state.library_path, "LD_LIBRARY_PATH");
   if (!search.done()) search.folders(runpath_of(state, requester), "RUNPATH");
   const bool no_default_folders = (file.flags_1 & no_default_library) != 0;

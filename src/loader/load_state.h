@@ -40,7 +40,8 @@ struct ObjectMemory {
 struct Found {
   const LibraryFile* file = nullptr;
   std::string path, rule, detail;
-  std::string error;  ///< not empty: the loader ends with it at `path`
+  std::string error;         ///< not empty: the loader ends with it at `path`
+  bool leaves_list = false;  ///< an error of open() other than "not there": the rest of this list of folders is left out
   std::vector<TriedPlace> tried;
   std::vector<ShadowedCopy> shadows;
 };
@@ -57,6 +58,9 @@ struct Request {
 };
 
 struct LoadState {
+  LoadState(ObjectSource& from, const LoaderRules& by, const std::map<std::string, std::string>& variables)
+      : source(from), rules(by), environment(variables) {}
+
   ObjectSource& source;
   const LoaderRules& rules;
   const std::map<std::string, std::string>& environment;
@@ -69,6 +73,7 @@ struct LoadState {
   std::vector<std::string> hwcaps_folders;  ///< below every folder, best first
   std::string interpreter;                  ///< path of the loader that runs the program
   int interpreter_object = -1;              ///< its index once something needed it
+  std::vector<int> order;                   ///< of the link map; differs from that of loading where there are filters
 
   bool musl() const { return rules.kind == LoaderRules::Kind::Musl; }
   void note(std::string text);
@@ -87,6 +92,10 @@ void load_preloads(LoadState& state);
 int load(LoadState& state, const Request& request);
 /// Loads what the objects from `first` on need, breadth first.
 void load_needed(LoadState& state, std::size_t first, int step, bool optional);
+/// Puts the objects of the result into the order of the link map.
+void sort_objects(LoadState& state);
+/// DT_RUNPATH, also an empty one, makes glibc forget every RPATH.
+bool has_runpath(const LibraryFile& file);
 int add_object(LoadState& state, LoadedObject object, ObjectMemory memory);
 
 // ---- folders.cpp ----

@@ -99,6 +99,67 @@ std::string needed_name(LoadState& state, int by, const std::string& written) {
       .text;
 }
 
+/// One walk over what objects need, breadth first (_dl_map_object_deps).
+struct NeededWalk {
+  LoadState& state;
+  int step;
+  bool optional;
+  std::vector<int> queue;
+  std::vector<bool> done;  // by object
+
+  bool is_done(int object) const {
+    return static_cast<std::size_t>(object) < done.size() && done[static_cast<std::size_t>(object)];
+  }
+  void visit(std::size_t at);
+  int need(int by, const std::string& written, bool may_be_missing);
+  void filter(std::size_t at, int by, int loaded);
+};
+
+/// A new object goes to the end of the queue.
+int NeededWalk::need(int by, const std::string& written, bool may_be_missing) {
+  Request request;
+  request.name = needed_name(state, by, written);
+  request.by = by;
+  request.step = step;
+  request.optional = optional;
+  if (request.name.empty()) return -1;
+  const auto objects = state.result.objects.size(), missing = state.result.missing.size();
+  const int index = load(state, request);
+  if (may_be_missing) state.result.missing.resize(missing);
+  if (state.result.objects.size() > objects) queue.push_back(index);
+  return index;
+}
+
+/// A filter stands before the object that names it, wherever it came in; one that is before it already stays.
+void NeededWalk::filter(std::size_t at, int by, int loaded) {
+  const auto behind = std::find(queue.begin() + static_cast<std::ptrdiff_t>(at), queue.end(), loaded);
+  if (behind == queue.end() || loaded == by) return;
+  queue.erase(behind);
+  queue.insert(std::ranges::find(queue, by), loaded);
+  std::erase(state.order, loaded);
+  state.order.insert(std::ranges::find(state.order, by), loaded);
+}
+
+void NeededWalk::visit(std::size_t at) {
+  const int by = queue[at];
+  done.resize(std::max(done.size(), state.result.objects.size()));
+  done[static_cast<std::size_t>(by)] = true;
+  if (by == state.interpreter_object) return;
+  const LibraryFile& file = *object_at(state, by).file;
+  for (const auto& written : file.needed) {
+    const int index = need(by, written, false);
+    object_at(state, by).needed.push_back(index);
+  }
+  if (state.musl()) return;
+  constexpr std::string_view mark = " (optional)";
+  for (const auto& written : file.filters) {
+    const bool may_be_missing = written.ends_with(mark);
+    const int index = need(by, written.substr(0, written.size() - (may_be_missing ? mark.size() : 0)), may_be_missing);
+    if (index >= 0) filter(at, by, index);
+    if (index >= 0 || !may_be_missing) object_at(state, by).needed.push_back(index);
+  }
+}
+
 }  // namespace
 
 int add_object(LoadState& state, LoadedObject object, ObjectMemory memory) {
@@ -106,6 +167,7 @@ int add_object(LoadState& state, LoadedObject object, ObjectMemory memory) {
   if (!state.rules.want_tried) object.tried.clear();
   state.result.objects.push_back(std::move(object));
   state.memory.push_back(std::move(memory));
+  state.order.push_back(index);
   return index;
 }
 
@@ -140,22 +202,37 @@ int load(LoadState& state, const Request& request) {
   return index;
 }
 
+bool has_runpath(const LibraryFile& file) { return file.has_runpath || !file.runpath.empty(); }
+
 void load_needed(LoadState& state, std::size_t first, int step, bool optional) {
-  for (std::size_t i = first; i < state.result.objects.size(); ++i) {
-    const LibraryFile& file = *state.result.objects[i].file;
-    const int by = static_cast<int>(i);
-    if (by == state.interpreter_object) continue;
-    for (const auto& written : file.needed) {
-      Request request;
-      request.name = needed_name(state, by, written);
-      request.by = by;
-      request.step = step;
-      request.optional = optional;
-      if (request.name.empty()) continue;
-      const int index = load(state, request);
-      object_at(state, by).needed.push_back(index);
-    }
+  NeededWalk walk{state, step, optional, {}, {}};
+  for (auto i = first; i < state.result.objects.size(); ++i) walk.queue.push_back(static_cast<int>(i));
+  for (std::size_t at = 0; at < walk.queue.size();) {
+    if (walk.is_done(walk.queue[at]))
+      ++at;
+    else
+      walk.visit(at);
   }
+}
+
+void sort_objects(LoadState& state) {
+  if (std::ranges::is_sorted(state.order)) return;
+  std::vector<int> place(state.order.size());
+  std::vector<LoadedObject> sorted;
+  for (const int index : state.order) {
+    place[static_cast<std::size_t>(index)] = static_cast<int>(sorted.size());
+    sorted.push_back(std::move(object_at(state, index)));
+  }
+  const auto move = [&](int& index) {
+    if (index >= 0) index = place[static_cast<std::size_t>(index)];
+  };
+  for (auto& object : sorted) {
+    move(object.loader);
+    for (int& needed : object.needed) move(needed);
+  }
+  for (auto& missing : state.result.missing) move(missing.needed_by);
+  for (auto& step : state.result.steps) move(step.object);
+  state.result.objects = std::move(sorted);
 }
 
 }  // namespace gpuvet

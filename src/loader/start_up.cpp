@@ -54,15 +54,22 @@ void preload(LoadState& state, std::string_view name, std::string_view rule) {
   if (!request.name.empty()) load(state, request);
 }
 
+/// A library in the place of the program has to be one that the loader can map; that it is an executable does not matter there.
+std::string error_of_main(const LibraryFile& file, bool is_library) {
+  if (file.state != "elf") return "not an ELF file";
+  return is_library && !file.loader_error.starts_with("cannot dynamically load") ? file.loader_error : std::string();
+}
+
 }  // namespace
 
 bool load_main(LoadState& state, const std::string& path, bool is_library) {
   const auto absolute = absolute_path(state, path);
   const LibraryFile* file = absolute.empty() ? nullptr : state.source.open(absolute);
-  if (file == nullptr || file->state != "elf") {
+  const auto error = file == nullptr ? std::string() : error_of_main(*file, is_library);
+  if (file == nullptr || !error.empty()) {
     MissingLibrary missing;
     missing.name = path;
-    if (file != nullptr) missing.blocked_by = path, missing.error = file->state == "elf" ? "" : "not an ELF file";
+    if (file != nullptr) missing.blocked_by = path, missing.error = error;
     state.result.missing.push_back(std::move(missing));
     return false;
   }

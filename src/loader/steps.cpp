@@ -22,6 +22,7 @@ void take_back(LoadState& state, const Mark& before) {
   std::erase_if(state.by_inode, is_new);
   state.result.objects.resize(before.objects);
   state.memory.resize(before.objects);
+  std::erase_if(state.order, [&](int index) { return index >= static_cast<int>(before.objects); });
   state.interpreter_object = before.interpreter_object;
   for (auto i = before.missing; i < state.result.missing.size(); ++i)
     if (state.result.missing[i].needed_by >= static_cast<int>(before.objects)) state.result.missing[i].needed_by = -1;
