@@ -95,17 +95,31 @@ void FatbinScanner::run(std::string_view piece) {
 
 void FatbinScanner::jump(std::uint64_t offset) {
   if (offset <= wanted() || full_) return;
-  finish(offset);
+  leave_container(offset);
   held_.clear();
   search_from(offset);
 }
 
 void FatbinScanner::finish(std::uint64_t file_size) {
+  size_ = std::min(size_, file_size);
   if (full_) return;
-  if (state_ == State::Entry && position_ > file_size) uncount(entry_);
-  if (state_ == State::Entry && position_ == end_ && position_ <= file_size) close();
-  if (state_ == State::Entry || state_ == State::Payload) damage();
-  state_ = State::Search;
+  if (state_ == State::Cubin) {
+    // It claims more than the file has: what was held back for it is searched like any other bytes.
+    const auto held = std::exchange(held_, {});
+    keep(start_, std::exchange(unit_, {}));
+    search_from(start_ + elf_header);
+    if (held.size() > elf_header) run(std::string_view(held).substr(elf_header));
+  }
+  leave_container(file_size);
+}
+
+void FatbinScanner::leave_container(std::uint64_t offset) {
+  if (full_ || (state_ != State::Entry && state_ != State::Payload)) return;
+  if (state_ == State::Entry && position_ > offset) uncount(entry_);
+  if (state_ == State::Entry && position_ == end_ && position_ <= offset)
+    close();
+  else
+    damage();
 }
 
 bool FatbinScanner::ask(std::uint64_t bytes) {

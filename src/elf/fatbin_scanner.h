@@ -54,6 +54,7 @@ class FatbinScanner {
   void count(const FatbinEntry& entry, char variant);
   void close();
   void damage();
+  void leave_container(std::uint64_t offset);
   void uncount(const FatbinEntry& entry);
   void keep(std::uint64_t offset, CodeUnit unit);
   void search_from(std::uint64_t offset);
