@@ -284,6 +284,7 @@ class Parser {
     failure.requester = object_of(builder, search.requester);
     failure.dlopen = search.dlopen;
     failure.root = search.root;
+    failure.after_objects = static_cast<int>(process.objects.size());
     if (last.known()) failure.stopped_at = search.tried.empty() ? search.name : search.tried.back().path;
     failure.name = std::move(search.name);
     failure.tried = std::move(search.tried);

@@ -41,6 +41,7 @@ struct RecordedFailure {
   std::string name;
   int requester = -1;
   bool dlopen = false, root = false;
+  int after_objects = 0;  ///< so many objects had been mapped before
   std::vector<RecordedTry> tried;
   /// The loader stood at this file and did not map it: it is no usable library, or the caller only asked whether it is loaded
   /// (RTLD_NOLOAD). Empty: it was found nowhere.
