@@ -16,9 +16,9 @@ struct SystemObjects::State {
   std::unordered_map<std::string, const LibraryFile*> by_path;
   std::unordered_map<std::string, const LibraryFile*> by_inode;
   std::unordered_map<std::string, bool> folders;
-  bool cache_read = false, has_cache = false;
-  std::unordered_map<std::string, std::vector<LoaderCacheEntry>> cache;
-  std::set<std::string, std::less<>> asked;  ///< sonames that the cache was asked for
+  bool cache_read = false;
+  std::optional<LoaderCache> cache;
+  std::map<std::string, std::vector<LoaderCacheEntry>, std::less<>> asked;  ///< sonames that the cache was asked for
 
   const LibraryFile* find(const std::string& path);
   LibraryFile unusable(const std::string& path, const SystemError& error);
@@ -82,18 +82,12 @@ const LibraryFile* SystemObjects::State::find(const std::string& path) {
 
 void SystemObjects::State::read_cache() {
   cache_read = true;
-  const auto bytes = system.read_file("/etc/ld.so.cache", max_cache_file);
+  auto bytes = system.read_file("/etc/ld.so.cache", max_cache_file);
   if (!bytes) return;
-  auto entries = read_loader_cache(*bytes);
-  if (!entries) return;
-  has_cache = true;
-  for (auto& entry : *entries) {
-    auto& same_name = cache[entry.soname];
-    same_name.push_back(std::move(entry));
-  }
+  if (auto parsed = LoaderCache::parse(std::move(*bytes))) cache = std::move(*parsed);
 }
 
-SystemObjects::SystemObjects(System& system) : state_(new State{system, {}, {}, {}, {}, false, false, {}, {}}) {}
+SystemObjects::SystemObjects(System& system) : state_(new State{system, {}, {}, {}, {}, false, {}, {}}) {}
 SystemObjects::~SystemObjects() = default;
 
 const LibraryFile* SystemObjects::open(std::string_view path) {
@@ -110,9 +104,10 @@ bool SystemObjects::is_folder(std::string_view path) {
 
 const std::vector<LoaderCacheEntry>* SystemObjects::cache_entries(std::string_view soname) {
   if (!state_->cache_read) state_->read_cache();
-  if (!state_->has_cache) return nullptr;
-  state_->asked.emplace(soname);
-  return &state_->cache[std::string(soname)];
+  if (!state_->cache) return nullptr;
+  auto found = state_->asked.find(soname);
+  if (found == state_->asked.end()) found = state_->asked.emplace(soname, state_->cache->find(soname)).first;
+  return &found->second;
 }
 
 void SystemObjects::store(LoaderView& view) const {
@@ -123,13 +118,11 @@ void SystemObjects::store(LoaderView& view) const {
     if (!there.contains(file.path)) more.push_back(file);
   std::ranges::sort(more, {}, &LibraryFile::path);
   view.files.insert(view.files.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-  if (!state_->has_cache) return;
+  if (!state_->cache) return;
   auto entries = view.cache.value_or({});
-  for (const auto& soname : state_->asked) {
-    if (std::ranges::find(entries, soname, &LoaderCacheEntry::soname) != entries.end()) continue;
-    const auto found = state_->cache.find(soname);
-    if (found != state_->cache.end()) entries.insert(entries.end(), found->second.begin(), found->second.end());
-  }
+  for (const auto& [soname, found] : state_->asked)
+    for (const auto& entry : found)
+      if (std::ranges::find(entries, entry) == entries.end()) entries.push_back(entry);
   view.cache = Fact<std::vector<LoaderCacheEntry>>::known(std::move(entries), {"/etc/ld.so.cache", 0, ""});
 }
 
