@@ -53,6 +53,7 @@ constexpr std::array functions{VersionFunction{"libcudart.so", "cudaRuntimeGetVe
                                VersionFunction{"libcufft.so", "cufftGetVersion", Form::Dotted},
                                VersionFunction{"libcurand.so", "curandGetVersion", Form::Dotted},
                                VersionFunction{"libnvrtc.so", "nvrtcVersion", Form::TwoNumbers},
+                               VersionFunction{"libnvrtc.alt.so", "nvrtcVersion", Form::TwoNumbers},
                                VersionFunction{"libnvJitLink.so", "nvJitLinkVersion", Form::TwoNumbers}};
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
