@@ -16,6 +16,7 @@ struct SystemObjects::State {
   std::unordered_map<std::string, const LibraryFile*> by_path;
   std::unordered_map<std::string, const LibraryFile*> by_inode;
   std::unordered_map<std::string, bool> folders;
+  std::unordered_map<std::string, std::string> real_folders;
   bool cache_read = false;
   std::optional<LoaderCache> cache;
   std::map<std::string, std::vector<LoaderCacheEntry>, std::less<>> asked;  ///< sonames that the cache was asked for
@@ -23,6 +24,7 @@ struct SystemObjects::State {
   const LibraryFile* find(const std::string& path);
   LibraryFile unusable(const std::string& path, const SystemError& error);
   LibraryFile read(const std::string& path, const FileStatus& status);
+  std::string real_path(std::string path);
   void read_cache();
 };
 
@@ -43,6 +45,23 @@ LibraryFile SystemObjects::State::unusable(const std::string& path, const System
   return file;
 }
 
+/// System::real_path with a memory for folders: most libraries lie in a few of them.
+std::string SystemObjects::State::real_path(std::string path) {
+  for (int links = 0; links < 40; ++links) {
+    const auto slash = path.rfind('/');
+    const auto name = path.substr(slash + 1);
+    if (slash == std::string::npos || name.empty() || name == "." || name == "..") break;
+    auto [it, added] = real_folders.try_emplace(path.substr(0, std::max<std::size_t>(slash, 1)));
+    if (added) it->second = system.real_path(it->first).value_or("");
+    if (it->second.empty()) break;
+    const auto prefix = it->second == "/" ? it->second : it->second + "/";
+    const auto target = system.read_link(prefix + name);
+    if (!target) return prefix + name;
+    path = target->starts_with('/') ? *target : prefix + *target;
+  }
+  return system.real_path(path).value_or(path);
+}
+
 LibraryFile SystemObjects::State::read(const std::string& path, const FileStatus& status) {
   if (status.type != FileType::Regular) {
     LibraryFile file;
@@ -57,8 +76,7 @@ LibraryFile SystemObjects::State::read(const std::string& path, const FileStatus
   file.path = path;
   file.inode = inode_of(status);
   file.size = static_cast<std::int64_t>(status.size);
-  const auto real = system.real_path(path);
-  file.real_path = real ? *real : path;
+  file.real_path = real_path(path);
   return file;
 }
 
@@ -87,7 +105,7 @@ void SystemObjects::State::read_cache() {
   if (auto parsed = LoaderCache::parse(std::move(*bytes))) cache = std::move(*parsed);
 }
 
-SystemObjects::SystemObjects(System& system) : state_(new State{system, {}, {}, {}, {}, false, {}, {}}) {}
+SystemObjects::SystemObjects(System& system) : state_(new State{system, {}, {}, {}, {}, {}, false, {}, {}}) {}
 SystemObjects::~SystemObjects() = default;
 
 const LibraryFile* SystemObjects::open(std::string_view path) {
