@@ -33,7 +33,7 @@ int glibc_minor_in(std::string_view bytes, std::string_view real_path) {
 }
 
 bool is_folder_text(std::string_view text) {
-  return text.size() > 1 && text.size() < 512 && text.starts_with('/') && text.ends_with('/') &&
+  return text.size() < 512 && text.starts_with('/') && text.ends_with('/') && text.find("/lib") != std::string_view::npos &&
          std::ranges::all_of(text, [](unsigned char c) { return c > ' ' && c < 127; });
 }
 
@@ -48,8 +48,7 @@ std::vector<std::string> built_in_folders(std::string_view bytes) {
       folders.emplace_back(text.substr(0, text.size() - 1));
       next += text.size() + 1;
     }
-    const bool libraries = std::ranges::any_of(folders, [](const auto& f) { return f.find("/lib") != std::string::npos; });
-    if (libraries) return folders;
+    if (!folders.empty()) return folders;
   }
   return {};
 }

@@ -28,6 +28,14 @@ void prepare_folders(LoadState& state) {
   state.defaults = places_of(state, rules.defaults);
 }
 
+/// Variables that change the search in ways that are not followed here.
+void note_unfollowed(LoadState& state) {
+  if (state.musl() || state.rules.secure) return;
+  if (!variable(state, "LD_AUDIT").empty()) state.note("LD_AUDIT is set: that library may change what is found");
+  if (variable(state, "GLIBC_TUNABLES").find("glibc.cpu.hwcaps") != std::string::npos)
+    state.note("GLIBC_TUNABLES changes which CPU features count: other glibc-hwcaps folders may be searched");
+}
+
 void prepare_interpreter(LoadState& state, const LibraryFile& program) {
   state.interpreter = program.interpreter.empty() ? state.rules.loader_path : program.interpreter;
   if (state.interpreter.empty()) return;
@@ -91,6 +99,7 @@ bool load_main(LoadState& state, const std::string& path, bool is_library) {
   }
   if (is_library || file->dynamic || !file->interpreter.empty() || !file->needed.empty()) prepare_interpreter(state, *file);
   prepare_folders(state);
+  note_unfollowed(state);
   return true;
 }
 

@@ -178,13 +178,15 @@ TEST(LoaderForecast, FilesOfThisMachine) {
   const auto environments = read_environments(fs::path(LOADER_DATA) / "loader_environments.txt", folder.path);
   const auto here = (folder.path / "here").string();
   // Every file once without variables; then each environment over a sample, another one each time.
-  const std::size_t step = full() ? 1 : std::max<std::size_t>(subjects.size() / 60, 1);
+  const std::size_t step = full() ? 1 : std::max<std::size_t>(subjects.size() / 40, 1);
   Score score;
   for (std::size_t e = 0; e < environments.size(); ++e) {
     const auto& [name, variables] = environments[e];
     const auto own_step = e == 0 && !full() ? std::max<std::size_t>(subjects.size() / 400, 1) : step;
     for (std::size_t i = e % own_step; i < subjects.size(); i += own_step) {
       const auto& subject = subjects[i];
+      // Of a file that needs nothing the loader prints "statically linked", whatever it preloads.
+      if (variables.contains("LD_PRELOAD") && objects.open(subject.path)->needed.empty()) continue;
       const ProcessPlan plan{"", subject.program ? "program" : "library", subject.path, "", "", {}, {}};
       const auto expected = forecast_of(*system, objects, plan, variables, here);
       score.add(name + ": " + subject.path, difference(truth_of(subject, variables, here), expected));
