@@ -18,7 +18,7 @@ struct Offer {
 
   void take(Serves other, const ComputeCapability& made_for, const GpuCodeTarget& of) {
     if (other < answer || other == Serves::No) return;
-    if (other == answer && made_for < capability) return;
+    if (other == answer && made_for <= capability) return;  // of equals the first: plain before "a"
     answer = other, capability = made_for, target = &of;
   }
 };
