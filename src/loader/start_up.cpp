@@ -91,13 +91,13 @@ bool load_main(LoadState& state, const std::string& path, bool is_library) {
   // A program knows the place of its real file (/proc/self/exe), a library the path by which it was opened.
   const auto& place = is_library || file->real_path.empty() ? absolute : file->real_path;
   add_object(state, std::move(object), {-1, folder_of(place), {}, {}});
-  if (!state.musl()) {
-    if (is_library) state.by_name.try_emplace(path, 0);
-    if (!file->soname.empty()) state.by_name.try_emplace(file->soname, 0);
-  } else if (!is_library && !file->inode.empty()) {
-    state.by_inode.try_emplace(file->inode, 0);
-  }
-  if (is_library || file->dynamic || !file->interpreter.empty() || !file->needed.empty()) prepare_interpreter(state, *file);
+  // Neither loader knows the program's inode: a library that needs the program's file opens it once more.
+  if (!state.musl() && is_library) state.by_name.try_emplace(path, 0);
+  if (!state.musl() && !file->soname.empty()) state.by_name.try_emplace(file->soname, 0);
+  // A program without interpreter is started by the kernel alone; a record that does not tell its kind is taken for dynamic.
+  const bool told_static = file->type == "program" && file->interpreter.empty();
+  if (is_library || !file->needed.empty() || !file->interpreter.empty() || (file->dynamic && !told_static))
+    prepare_interpreter(state, *file);
   prepare_folders(state);
   note_unfollowed(state);
   return true;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <sstream>
+#include <utility>
 
 namespace gpuvet::test {
 namespace {
@@ -120,11 +121,12 @@ Outcome traced(const std::string& program, const Variables& environment, const s
 Outcome opened(const std::vector<std::string>& command, const Variables& environment, const std::string& folder) {
   const auto result = run(command, environment, folder);
   Outcome outcome;
+  bool program_told = false;  // musl names the program like the others
   std::istringstream lines(result.output);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("step ")) outcome.steps.push_back(line.substr(5));
-    if (line.starts_with("map ") && line != "map " + command[0] && line.find("linux-vdso") == std::string::npos)
-      outcome.loaded.push_back(line.substr(4));
+    if (!line.starts_with("map ") || line.find("linux-vdso") != std::string::npos) continue;
+    if (line != "map " + command[0] || std::exchange(program_told, true)) outcome.loaded.push_back(line.substr(4));
   }
   if (result.exit_code != 0) outcome.error = last_line(result.errors);
   return outcome;
