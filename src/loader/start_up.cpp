@@ -59,7 +59,10 @@ void preload(LoadState& state, std::string_view name, std::string_view rule) {
   request.by = state.musl() ? -1 : 0;
   request.rule = rule;
   request.optional = true;
-  if (!request.name.empty()) load(state, request);
+  // The loader itself is there already: glibc leaves it where something needs it.
+  const auto known = state.by_name.find(request.name);
+  const bool is_loader = !state.musl() && known != state.by_name.end() && known->second == interpreter_index;
+  if (!request.name.empty() && !is_loader) load(state, request);
 }
 
 /// A library in the place of the program has to be one that the loader can map; that it is an executable does not matter there.
