@@ -124,11 +124,14 @@ std::string family_of(std::string_view path) {
 
 /// The place behind the archive's own name in "DIR/x.whl:torch/lib/y.so"; npos: no member of an archive.
 std::size_t member_start(std::string_view path) {
+  std::size_t start = std::string_view::npos;
   for (const std::string_view ending :
        {".whl:", ".zip:", ".conda:", ".egg:", ".gz:", ".xz:", ".zst:", ".bz2:", ".tar:", ".deb:"}) {
-    if (const std::size_t at = path.rfind(ending); at != std::string_view::npos) return at + ending.size();
+    const std::size_t at = path.rfind(ending);
+    if (at == std::string_view::npos) continue;
+    if (start == std::string_view::npos || at + ending.size() > start) start = at + ending.size();
   }
-  return std::string_view::npos;
+  return start;
 }
 
 int badness(CodeVerdict verdict) {
