@@ -163,16 +163,22 @@ std::string_view verdict_key(const TraceReport& report) {
 /// Everything that the loader maps beside the target itself and the interpreter.
 bool is_listed(const LoadedObject& object) { return object.rule != "program" && object.rule != "loader"; }
 
+/// What a program may open by names in its bytes is a guess: it is kept apart from what start-up maps for sure.
+bool is_later(const TraceReport& report, int step) { return step >= 0 && report.plan.kind != "python"; }
+
 /// The members of the report, without the braces.
 void write_report(JsonWriter& w, const TraceReport& report, Language language) {
   string_or_null(w, "program", report.forecast.objects.empty() ? "" : report.forecast.objects.front().path);
   w.field_bool("static", report.is_static);
-  w.key("libraries");
-  w.begin_array();
-  for (const LoadedObject& object : report.forecast.objects)
-    if (is_listed(object)) write_object(w, report, object);
-  for (const MissingLibrary& library : report.forecast.missing) write_missing(w, report, library);
-  w.end_array();
+  for (const bool later : {false, true}) {
+    w.key(later ? "may_open" : "libraries");
+    w.begin_array();
+    for (const LoadedObject& object : report.forecast.objects)
+      if (is_listed(object) && is_later(report, object.step) == later) write_object(w, report, object);
+    for (const MissingLibrary& library : report.forecast.missing)
+      if (is_later(report, library.step) == later) write_missing(w, report, library);
+    w.end_array();
+  }
   w.key("conflicts");
   w.begin_array();
   for (const SymbolConflict& conflict : report.conflicts.conflicts) write_conflict(w, report, conflict, language);
@@ -188,6 +194,7 @@ void begin_document(JsonWriter& w, const TraceReport& report) {
   w.begin_object();
   w.key("schema");
   w.integer(document_schema);
+  w.field("document", "trace");
   w.field("target", report.target);
 }
 

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# gpuvet trace on libraries that are made here: rules in words, missing ones, symbol conflicts, comparison, hostile names.
+source "$(dirname "$0")/common.sh" "$@"
+command -v gcc >/dev/null || skip "no gcc"
+cd "$work" || exit 1
+export LANG=C.UTF-8
+mkdir -p new old app
+echo 'int part_new(void){return 1;} int part(void){return 1;}' | gcc -shared -fPIC -xc - -Wl,-soname,libpart.so.1 -o new/libpart.so.1
+echo 'int part(void){return 1;}' | gcc -shared -fPIC -xc - -Wl,-soname,libpart.so.1 -o old/libpart.so.1
+echo 'int part_new(void); int user(void){return part_new();}' |
+  gcc -shared -fPIC -xc - -xnone -Wl,-soname,libuser.so -Wl,-rpath,'$ORIGIN/../new' new/libpart.so.1 -o app/libuser.so
+echo 'int user(void); int main(void){return user()-1;}' |
+  gcc -xc - -xnone app/libuser.so -Wl,-rpath,'$ORIGIN' -Wl,--allow-shlib-undefined -o app/program
+
+expect_exit 0 "$gpuvet" trace app/program --width 200
+expect_out "libuser.so → $work/app/libuser.so (RUNPATH \$ORIGIN of program)"
+expect_out "(RUNPATH \$ORIGIN/../new of libuser.so)"
+expect_out "fit together"
+expect_exit 0 "$gpuvet" trace app/program --format json
+expect_out '"document": "trace"'
+expect_out "\"needed_by\": \"$work/app/libuser.so\""
+expect_exit 0 "$gpuvet" trace app/program --format dot
+expect_out 'digraph "app/program"'
+expect_exit 0 "$gpuvet" trace app/program --format markdown
+
+# An older copy on LD_LIBRARY_PATH lacks a function.
+expect_exit 1 env LD_LIBRARY_PATH="/nowhere:$work/old" "$gpuvet" trace app/program --width 200
+expect_out "LD_LIBRARY_PATH, 2nd element"
+expect_out "shadows $work/app/../new/libpart.so.1"
+expect_out "part_new"
+expect_exit 0 env LD_LIBRARY_PATH="$work/old" "$gpuvet" trace app/program --without LD_LIBRARY_PATH --width 200
+expect_out "+ $work/app/../new/libpart.so.1"
+expect_exit 1 "$gpuvet" trace app/program --with LD_LIBRARY_PATH="$work/old" --format json
+expect_out '"changes"'
+expect_exit 0 env LD_LIBRARY_PATH="$work/old" "$gpuvet" trace app/program --no-symbols
+
+# Missing.
+mv new/libpart.so.1 new/away
+expect_exit 1 "$gpuvet" trace app/program --width 200
+expect_out "libpart.so.1, needed by libuser.so"
+expect_out "$work/app/../new/libpart.so.1"
+expect_exit 1 "$gpuvet" trace app/program --lang zh
+expect_out "找不到"
+
+# A library whose symbols its program brings.
+echo 'void *PyList_New(long); void *module(void){return PyList_New(0);}' | gcc -shared -fPIC -xc - -o module.so
+expect_exit 0 "$gpuvet" trace ./module.so
+expect_out "Python"
+
+# What is no dynamic program.
+echo 'int main(void){return 0;}' | gcc -static -xc - -o static 2>/dev/null && { expect_exit 0 "$gpuvet" trace ./static; expect_out "Statically linked"; }
+echo text >text
+expect_exit 3 "$gpuvet" trace ./text
+expect_exit 2 "$gpuvet" trace ./nothing
+expect_exit 2 "$gpuvet" trace
+expect_exit 2 "$gpuvet" trace ./text --with nonsense
+expect_exit 2 "$gpuvet" check --format dot
+
+# Control characters of names are never echoed.
+bad=$(printf 'lib\033[31mx.so')
+echo 'int x(void){return 1;}' | gcc -shared -fPIC -xc - -Wl,-soname,"$bad" -o "$bad"
+echo 'int x(void); int main(void){return x();}' | gcc -xc - -xnone "./$bad" -o evil
+rm -f "$bad"
+for format in text json dot markdown; do
+  "$gpuvet" trace ./evil --format $format >"$work/out" 2>"$work/err"
+  grep -q "$(printf '\033')" "$work/out" "$work/err" && fail "an escape character in $format"
+done
+finish
