@@ -73,7 +73,12 @@ int run_trace(const Options& options) {
                     "trace 需要一个目标：程序、库，或 python:名称@环境"));
   const auto changes = changed_variables(options);
   if (!changes) return fail(changes.error());
-  const auto inspected = open_inspected(options);
+  // An environment's folder behind @ is looked at wherever it lies.
+  Options with_environment = options;
+  const std::size_t at = options.trace_target.find("@/");
+  if (options.trace_target.starts_with("python:") && at != std::string::npos)
+    with_environment.python_environments.push_back(options.trace_target.substr(at + 1));
+  const auto inspected = open_inspected(with_environment);
   if (!inspected) return fail(inspected.error());
   const Environment& environment = inspected->collect.environment;
 
