@@ -1,0 +1,143 @@
+#include "collect/process_plan.h"
+
+#include <algorithm>
+
+#include "collect/process_plan_parts.h"
+
+namespace gpuvet {
+namespace {
+
+constexpr int max_interpreters = 4;  // as deep as Linux follows #! lines
+constexpr std::size_t script_head = 256;
+
+tl::unexpected<std::string> no(std::string why) { return tl::unexpected<std::string>(std::move(why)); }
+
+std::string name_of(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+
+/// A program's name by PATH of the judged process; empty: not there.
+std::string on_path(const PlanSource& source, std::string_view name) {
+  const auto path = source.machine.environment.find("PATH");
+  std::string_view rest = path != source.machine.environment.end() ? std::string_view(path->second) : "/usr/bin:/bin";
+  while (!rest.empty()) {
+    const auto end = std::min(rest.find(':'), rest.size());
+    const std::string file = std::string(rest.substr(0, end)) + "/" + std::string(name);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (file.starts_with('/') && source.system.exists(file)) return file;
+  }
+  return "";
+}
+
+/// Absolute, by the working directory of this process on a live host.
+std::string absolute_path(System& system, std::string_view path) {
+  if (path.starts_with('/')) return std::string(path);
+  const auto here = system.is_live() ? system.read_link("/proc/self/cwd") : tl::unexpected(SystemError{});
+  if (!here) return "";
+  while (path.starts_with("./")) path.remove_prefix(2);
+  return *here + "/" + std::string(path);
+}
+
+/// The program of a "#!" line: "/usr/bin/env NAME" is looked up on PATH. Empty: no such line, or nothing there.
+std::string interpreter_of_script(const PlanSource& source, const std::string& path, std::string& line) {
+  const auto head = source.system.read_head(path, script_head);
+  if (!head || !head->starts_with("#!")) return "";
+  line = head->substr(0, std::min(head->find('\n'), head->size()));
+  std::vector<std::string> words;
+  for (std::string_view rest = std::string_view(line).substr(2); !rest.empty();) {
+    const auto start = std::min(rest.find_first_not_of(" \t\r"), rest.size());
+    const auto end = std::min(rest.find_first_of(" \t\r", start), rest.size());
+    if (end > start) words.emplace_back(rest.substr(start, end - start));
+    rest.remove_prefix(end);
+  }
+  if (words.empty()) return "";
+  if (name_of(words[0]) != "env") return words[0];
+  const auto program = std::find_if(words.begin() + 1, words.end(), [](const std::string& word) {
+    return !word.starts_with('-') && word.find('=') == std::string::npos;
+  });
+  return program != words.end() ? on_path(source, *program) : "";
+}
+
+/// Follows scripts to the program that runs them; each is told in `problems`.
+std::string program_behind(const PlanSource& source, std::string path, std::vector<Origin>& problems) {
+  for (int depth = 0; depth < max_interpreters; ++depth) {
+    std::string line;
+    const std::string next = interpreter_of_script(source, path, line);
+    if (next.empty()) return path;
+    problems.push_back({path, 1, line + " (a script: the plan is that of " + next + ", what the script runs is not followed)"});
+    path = next;
+  }
+  return path;
+}
+
+tl::expected<ProcessPlan, std::string> plan_of_file(const PlanSource& source, std::string_view target) {
+  ProcessPlan plan;
+  plan.name = target;
+  std::string path = absolute_path(source.system, target);
+  if (path.empty()) return no(std::string(target) + ": give the whole path, the working directory is not known here");
+  if (source.system.is_directory(path)) return no(path + " is a folder");
+  path = program_behind(source, path, plan.problems);
+  const LibraryFile* file = source.objects.open(path);
+  if (file == nullptr) return no(path + " is not there");
+  if (file->state != "elf") return no(path + (file->state == "unreadable" ? " cannot be read" : " is no program and no library"));
+  if (file->type == "object" || file->type == "core") return no(path + " is an object file: no process loads it");
+  plan.kind = file->type == "shared" ? "library" : "program";
+  if (plan.kind == "program") {
+    plan.program = path;
+  } else {
+    plan.steps.push_back({{path}, "", false, false, "the library itself", {}});
+  }
+  add_dlopen_names(source, plan);
+  add_library_steps(source, plan);
+  return plan;
+}
+
+tl::expected<ProcessPlan, std::string> plan_of_python(const PlanSource& source, std::string_view target) {
+  const auto at = target.find('@');
+  const std::string_view name = target.substr(0, at);
+  const std::string_view where = at == std::string_view::npos ? std::string_view() : target.substr(at + 1);
+  if (name.empty()) return no("python: needs the name of a module, such as python:torch");
+  if (!source.machine.python.environments.is_known()) return no("no Python environment was looked at");
+  const PythonEnvironment* environment = environment_named(source.machine, where);
+  if (environment == nullptr)
+    return no(where.empty() ? "no Python environment is in use here"
+                            : "no one Python environment is called " + std::string(where));
+  auto plan = python_plan(source, *environment, name);
+  if (plan) add_library_steps(source, *plan);
+  return plan;
+}
+
+}  // namespace
+
+tl::expected<ProcessPlan, std::string> plan_for_target(SystemObjects& objects, System& system, const Machine& machine,
+                                                       const Knowledge& knowledge, std::string_view target) {
+  const PlanSource source{objects, system, machine, knowledge};
+  if (target.starts_with("python:")) return plan_of_python(source, target.substr(7));
+  return plan_of_file(source, target);
+}
+
+tl::expected<ProcessPlan, std::string> plan_for_target(System& system, const Machine& machine, std::string_view target) {
+  SystemObjects objects(system);
+  const Knowledge knowledge;
+  return plan_for_target(objects, system, machine, knowledge, target);
+}
+
+const PythonEnvironment* environment_named(const Machine& machine, std::string_view name) {
+  const auto* all = machine.python.environments.get();
+  if (all == nullptr || all->empty()) return nullptr;
+  while (name.size() > 1 && name.ends_with('/')) name.remove_suffix(1);
+  if (name.empty()) {
+    const auto active = std::ranges::find_if(*all, &PythonEnvironment::active);
+    return active != all->end() ? &*active : &all->front();
+  }
+  const PythonEnvironment* found = nullptr;
+  for (const PythonEnvironment& environment : *all) {
+    if (environment.prefix == name) return &environment;
+    const bool same =
+        environment.name == name || name_of(environment.prefix) == name || environment.interpreter.is(std::string(name));
+    if (!same) continue;
+    if (found != nullptr) return nullptr;
+    found = &environment;
+  }
+  return found;
+}
+
+}  // namespace gpuvet

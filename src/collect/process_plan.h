@@ -1,0 +1,33 @@
+#pragma once
+// What a process asks its dynamic loader for, step by step: of a program or library by its own bytes, of a Python framework by
+// what its releases are known to do (data/facts/framework_loading.tsv). Nothing is run.
+
+#include <string>
+#include <string_view>
+
+#include <tl/expected.hpp>
+
+#include "collect/collect.h"
+#include "collect/object_files.h"
+#include "knowledge/knowledge.h"
+#include "model/machine.h"
+#include "model/purpose.h"
+#include "system/system.h"
+
+namespace gpuvet {
+
+/// The plan of a target:
+/// - a path: a program, a script (its interpreter is the process, that is told among `problems`) or a library (kind "library");
+///   a relative one counts from the working directory that `machine.environment` has as PWD
+/// - python:NAME[@ENV]: a framework or a module that has extension modules; ENV is an environment's name or prefix
+/// The error says in words why there is none.
+tl::expected<ProcessPlan, std::string> plan_for_target(System& system, const Machine& machine, std::string_view target);
+/// With knowledge of its own (an overlay), and a memory of files that a forecast will ask for again.
+tl::expected<ProcessPlan, std::string> plan_for_target(SystemObjects& objects, System& system, const Machine& machine,
+                                                       const Knowledge& knowledge, std::string_view target);
+
+/// Fills machine.loader.plans for what has to work, and machine.loader with every file that their forecasts open: with this
+/// machine's environment, and without LD_LIBRARY_PATH and LD_PRELOAD. Reads nothing where no framework is and none was asked for.
+void collect_process_plans(System& system, Machine& machine, const Purpose& purpose);
+
+}  // namespace gpuvet

@@ -1,0 +1,120 @@
+// The plans that a check needs, and every file that their forecasts open.
+
+#include <algorithm>
+
+#include "collect/process_plan.h"
+#include "collect/process_plan_parts.h"
+#include "elf/cuda_library_version.h"
+#include "knowledge/framework_loading.h"
+
+namespace gpuvet {
+namespace {
+
+constexpr std::size_t max_plans = 6;
+
+bool has_distribution(const PythonEnvironment& environment, std::string_view framework) {
+  const auto is_it = [&](const PythonPackage& package) {
+    const std::string_view name = package.name;
+    if (package.state == "files-missing") return false;
+    if (name == framework || (framework == "torch" && name == "pytorch") || (framework == "jax" && name == "jaxlib")) return true;
+    return name.starts_with(framework) && name.size() > framework.size() && name[framework.size()] == '-';
+  };
+  return std::ranges::any_of(environment.packages, is_it);
+}
+
+/// Frameworks that are judged where nothing was asked for, in the order in which they are looked at.
+std::vector<std::string> frameworks_in(const PythonEnvironment& environment) {
+  static constexpr std::string_view judged[] = {"torch", "tensorflow", "jax", "cupy", "onnxruntime", "vllm", "bitsandbytes"};
+  std::vector<std::string> out;
+  for (const std::string_view framework : judged)
+    if (has_distribution(environment, framework)) out.emplace_back(framework);
+  return out;
+}
+
+/// The environment in use; else the one whose framework has a CUDA build, else the first that has one.
+const PythonEnvironment* environment_for(const Machine& machine, std::string_view framework) {
+  const auto* all = machine.python.environments.get();
+  if (all == nullptr) return nullptr;
+  const auto has = [&](const PythonEnvironment& e) {
+    return framework.empty() ? !frameworks_in(e).empty() : has_distribution(e, framework);
+  };
+  const PythonEnvironment* best = nullptr;
+  for (const PythonEnvironment& environment : *all) {
+    if (!has(environment)) continue;
+    if (environment.active) return &environment;
+    const bool cuda = std::ranges::any_of(environment.frameworks, [](const FrameworkBuild& b) { return b.flavour == "cuda"; });
+    if (best == nullptr || (cuda && std::ranges::none_of(best->frameworks, [](const auto& b) { return b.flavour == "cuda"; })))
+      best = &environment;
+  }
+  return best;
+}
+
+std::vector<std::string> targets_for(const Machine& machine, const Purpose& purpose) {
+  if (purpose.name == "path") return {purpose.target};
+  if (purpose.asked() && !purpose.needs_framework()) return {};
+  const std::string framework = purpose.name == "build" ? "torch" : purpose.name;
+  const PythonEnvironment* environment =
+      purpose.environment.empty() ? environment_for(machine, framework) : environment_named(machine, purpose.environment);
+  if (environment == nullptr) return {};
+  std::vector<std::string> out;
+  if (!framework.empty()) {
+    out.push_back("python:" + framework + "@" + environment->prefix);
+  } else {
+    for (const std::string& one : frameworks_in(*environment)) out.push_back("python:" + one + "@" + environment->prefix);
+  }
+  if (out.size() > max_plans) out.resize(max_plans);
+  return out;
+}
+
+/// Opens all that any of the plan's forecasts asks for, copies behind the winners too.
+void open_all(const PlanSource& source, const ProcessPlan& plan) {
+  const LibraryFile* program = plan.program.empty() ? nullptr : source.objects.open(plan.program);
+  LoaderRules rules = loader_rules(source.system, source.machine, program);
+  rules.want_tried = false;
+  rules.want_shadows = true;
+  for (const auto& environment : environments_of(source.machine)) (void)forecast(source.objects, rules, plan, environment);
+}
+
+/// Releases of the CUDA libraries among the files, each file once.
+void fill_releases(const PlanSource& source, LoaderView& view) {
+  std::map<std::string, Fact<std::string>> by_inode;
+  for (LibraryFile& file : view.files) {
+    if (file.state != "elf" || !is_cuda_library_name(file.soname) || file.library_version.is_known()) continue;
+    const auto [it, added] = by_inode.try_emplace(file.inode);
+    if (added) {
+      const auto reader = source.system.open(file.path);
+      if (reader) it->second = read_cuda_library_version(**reader, file);
+    }
+    file.library_version = it->second;
+  }
+}
+
+}  // namespace
+
+bool is_cuda_library_name(std::string_view soname) {
+  static constexpr std::string_view stems[] = {"libcudart",   "libcudnn", "libcublas",    "libcufft", "libcurand", "libcusolver",
+                                               "libcusparse", "libnvrtc", "libnvJitLink", "libnccl",  "libcupti",  "libnvshmem"};
+  return std::ranges::any_of(stems, [&](std::string_view stem) { return soname.starts_with(stem); });
+}
+
+void collect_process_plans(System& system, Machine& machine, const Purpose& purpose) {
+  const std::vector<std::string> targets = targets_for(machine, purpose);
+  if (targets.empty()) return;
+  const Knowledge knowledge;
+  SystemObjects objects(system);
+  const PlanSource source{objects, system, machine, knowledge};
+  std::vector<ProcessPlan> plans;
+  for (const std::string& target : targets) {
+    auto plan = plan_for_target(objects, system, machine, knowledge, target);
+    if (!plan) continue;
+    open_all(source, *plan);
+    plans.push_back(std::move(*plan));
+  }
+  if (plans.empty()) return;
+  objects.store(machine.loader);
+  fill_releases(source, machine.loader);
+  add_wanted_symbols(source, machine.loader);
+  machine.loader.plans = std::move(plans);
+}
+
+}  // namespace gpuvet

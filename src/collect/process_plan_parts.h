@@ -1,0 +1,58 @@
+#pragma once
+// Shared by the files that make ProcessPlans.
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "collect/object_files.h"
+#include "knowledge/knowledge.h"
+#include "loader/forecast.h"
+#include "model/machine.h"
+#include "system/system.h"
+
+namespace gpuvet {
+
+/// What plans are made from.
+struct PlanSource {
+  SystemObjects& objects;
+  System& system;
+  const Machine& machine;
+  const Knowledge& knowledge;
+};
+
+/// The forecast of a plan as far as it goes, in the machine's environment.
+Forecast forecast_so_far(const PlanSource& source, const ProcessPlan& plan,
+                         const std::map<std::string, std::string>& environment);
+
+/// The machine's environment, and the same without LD_LIBRARY_PATH and LD_PRELOAD where it has them.
+std::vector<std::map<std::string, std::string>> environments_of(const Machine& machine);
+
+/// Steps that loaded libraries ask for themselves while they work: rows "library" of framework_loading.tsv, by the soname of the
+/// caller. For what those bring too, a few rounds long.
+void add_library_steps(const PlanSource& source, ProcessPlan& plan);
+
+/// CUDA, cuDNN, NCCL, driver and ggml libraries that a program and its own libraries have the names of: optional steps.
+void add_dlopen_names(const PlanSource& source, ProcessPlan& plan);
+
+/// The plan of `import NAME` in an environment; `error` instead when there is no such module.
+tl::expected<ProcessPlan, std::string> python_plan(const PlanSource& source, const PythonEnvironment& environment,
+                                                   std::string_view name);
+
+/// By prefix, name, last folder or interpreter; empty: the active one, else the first. Null: none, or several.
+const PythonEnvironment* environment_named(const Machine& machine, std::string_view name);
+
+/// Release of a CUDA library: of its own bytes, of libcudnn.so.9 those of libcudnn_graph beside it; empty: not known.
+std::string release_of_library(const PlanSource& source, const LibraryFile& file);
+
+/// Is this the soname of a library that comes with CUDA, cuDNN or NCCL?
+bool is_cuda_library_name(std::string_view soname);
+
+/// Fills wanted_symbols and symbols of files of a view of which several copies differ.
+void add_wanted_symbols(const PlanSource& source, LoaderView& view);
+
+}  // namespace gpuvet

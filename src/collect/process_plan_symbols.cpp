@@ -1,0 +1,100 @@
+// Symbols on which two copies of a CUDA library differ: what a loaded library wants and some copy of the library that should give
+// it does not have. On a machine where every copy has everything nothing is kept.
+
+#include <algorithm>
+#include <memory>
+#include <unordered_set>
+
+#include "collect/process_plan_parts.h"
+#include "elf/symbol_table.h"
+#include "loader/library_family.h"
+
+namespace gpuvet {
+namespace {
+
+constexpr std::size_t max_wanted = 64;
+constexpr std::int64_t max_reader = std::int64_t{600}
+                                    << 20;  // a framework's main libraries are built as a set with what they need
+
+/// Symbols of one file, read once.
+class Tables {
+ public:
+  explicit Tables(System& system) : system_(system) {}
+  const SymbolTable* of(const LibraryFile& file) {
+    const auto [it, added] = tables_.try_emplace(file.inode);
+    if (added)
+      if (const auto reader = system_.open(file.path))
+        if (auto table = read_symbol_table(**reader)) it->second = std::make_unique<SymbolTable>(std::move(*table));
+    return it->second.get();
+  }
+  bool defines(const LibraryFile& file, std::string_view name) {
+    auto [it, added] = defined_.try_emplace(file.inode);
+    if (added)
+      if (const SymbolTable* table = of(file))
+        for (const DynamicSymbol& symbol : table->symbols)
+          if (symbol.defined) it->second.insert(symbol.name);
+    return it->second.contains(name);
+  }
+
+ private:
+  System& system_;
+  std::map<std::string, std::unique_ptr<SymbolTable>> tables_;
+  std::map<std::string, std::unordered_set<std::string_view>> defined_;
+};
+
+using Copies = std::map<std::string, std::vector<LibraryFile*>, std::less<>>;  // by soname, one entry a file
+
+Copies copies_of(LoaderView& view) {
+  Copies out;
+  for (LibraryFile& file : view.files) {
+    if (file.state != "elf" || file.soname.empty()) continue;
+    auto& same = out[file.soname];
+    if (std::ranges::none_of(same, [&](const LibraryFile* f) { return f->inode == file.inode; })) same.push_back(&file);
+  }
+  return out;
+}
+
+void compare(Tables& tables, const LibraryFile& wanting, const Copies& copies, std::vector<std::string>& wanted) {
+  const SymbolTable* table = tables.of(wanting);
+  if (table == nullptr) return;
+  for (const DynamicSymbol& symbol : table->symbols) {
+    if (symbol.defined || symbol.weak || wanted.size() >= max_wanted) continue;
+    const auto owners = owners_of_symbol(symbol.name);
+    if (owners.empty()) continue;
+    for (const std::string& needed : wanting.needed) {
+      const auto stem = library_stem(needed);
+      const auto found = copies.find(needed);
+      if (found == copies.end() || std::ranges::find(owners, stem) == owners.end()) continue;
+      std::vector<LibraryFile*> have, lack;
+      for (LibraryFile* copy : found->second) (tables.defines(*copy, symbol.name) ? have : lack).push_back(copy);
+      if (lack.empty() || have.empty()) continue;
+      wanted.emplace_back(symbol.name);
+      for (LibraryFile* copy : have)
+        if (std::ranges::find(copy->symbols, symbol.name) == copy->symbols.end()) copy->symbols.emplace_back(symbol.name);
+    }
+  }
+}
+
+}  // namespace
+
+void add_wanted_symbols(const PlanSource& source, LoaderView& view) {
+  const Copies copies = copies_of(view);
+  const auto has_two = [&](const std::string& soname) {
+    const auto found = copies.find(soname);
+    return found != copies.end() && found->second.size() > 1;
+  };
+  Tables tables(source.system);
+  std::map<std::string, std::vector<std::string>> by_inode;
+  for (LibraryFile& file : view.files) {
+    if (file.state != "elf" || file.size > max_reader) continue;
+    // One copy of everything: nothing can differ, nothing is read.
+    const bool differs = std::ranges::any_of(
+        file.needed, [&](const std::string& needed) { return has_two(needed) && is_cuda_library_name(needed); });
+    if (!differs) continue;
+    const auto [it, added] = by_inode.try_emplace(file.inode);
+    if (added) compare(tables, file, copies, it->second);
+    file.wanted_symbols = it->second;
+  }
+}
+
+}  // namespace gpuvet
