@@ -113,6 +113,14 @@ CLI::App* add_trace(CLI::App& app, Options& options, const Say& say) {
   trace->add_option("--with", options.with, say("compare with this variable set; may be repeated", "与设置此变量时比较，可重复"))
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+  trace->add_flag("--live", options.live,
+                  say("run the command behind -- and record what its loader does; the report goes to standard error or to -o",
+                      "运行 -- 之后的命令并记录其加载器的行为；报告写到标准错误或 -o 指定的文件"));
+  trace->add_option("--pid", options.trace_pid, say("what a running process has mapped", "查看运行中的进程映射了什么"))
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  trace->add_option("-o,--output", options.output, say("--live: file for the report", "--live：报告写入的文件"))
+      ->type_name("FILE");
   trace->add_flag("--no-symbols", options.no_symbols, say("do not compare symbols", "不比较符号"));
   return trace;
 }
@@ -137,14 +145,30 @@ Commands add_commands(CLI::App& app, Options& options, const Say& say) {
   return c;
 }
 
+/// `trace --live -- COMMAND…`: what stands behind "--" is not gpuvet's. Returns how many arguments are.
+int cut_off_command(int argc, const char* const* argv, Options& options) {
+  bool trace = false, live = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    trace |= argument == "trace";
+    live |= argument == "--live";
+    if (argument != "--") continue;
+    if (!trace || !live) return argc;
+    options.live_command.assign(argv + i + 1, argv + argc);
+    return i;
+  }
+  return argc;
+}
+
 ParseStop usage_error(std::string text, Language language) {
   return {2, "", "gpuvet: " + std::move(text) + "\n" + std::string(message(Message::UsageHint, language)) + "\n"};
 }
 
 std::vector<std::string> known_options() {
-  return {"--format",  "--lang", "--root",       "--environ", "--kernel-log", "--snapshot",  "--for",    "--verbose",
-          "--timing",  "--env",  "--strict",     "--color",   "--width",      "--knowledge", "--redact", "--no-redact",
-          "--without", "--with", "--no-symbols", "--output",  "--help",       "--version",   "--gpu",    "--driver"};
+  return {"--format",  "--lang",      "--root",    "--environ", "--kernel-log", "--snapshot", "--for",
+          "--verbose", "--timing",    "--env",     "--strict",  "--color",      "--width",    "--knowledge",
+          "--redact",  "--no-redact", "--without", "--with",    "--no-symbols", "--live",     "--pid",
+          "--output",  "--help",      "--version", "--gpu",     "--driver"};
 }
 
 ParseStop explain_extra(const std::string& extra, Language language) {
@@ -208,7 +232,7 @@ tl::expected<Options, ParseStop> parse_command_line(int argc, const char* const*
   add_options(app, options, language_name, say);
   const Commands commands = add_commands(app, options, say);
   try {
-    app.parse(argc, argv);
+    app.parse(cut_off_command(argc, argv, options), argv);
   } catch (const CLI::CallForHelp&) {
     CLI::App* shown = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
     return tl::unexpected(ParseStop{0, shown->help(), ""});

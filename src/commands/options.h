@@ -1,6 +1,7 @@
 #pragma once
 // The command line as data, and one function a sub-command.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,9 @@ struct Options {
   std::string trace_target;                      ///< trace TARGET
   std::vector<std::string> without, with;        ///< trace --without NAME, --with NAME=VALUE
   bool no_symbols = false;                       ///< trace --no-symbols
+  bool live = false;                             ///< trace --live -- COMMAND…
+  std::vector<std::string> live_command;         ///< everything behind "--", untouched
+  std::int64_t trace_pid = 0;                    ///< trace --pid; 0: not given
   std::optional<bool> redact;                    ///< not given: on for snapshots and for the machine inside JSON
   bool timing = false, strict = false;
   int verbosity = 0;

@@ -8,6 +8,7 @@
 #include "commands/nearest.h"
 #include "commands/output_file.h"
 #include "commands/terminal.h"
+#include "commands/trace_live.h"
 #include "render/messages.h"
 #include "rules/rule.h"
 
@@ -18,6 +19,8 @@ constexpr int unwrapped = 100000;
 
 int dispatch(const Options& options) {
   if (options.command == "scan") return run_scan(options);
+  if (options.command == "trace" && options.live) return run_trace_live(options);
+  if (options.command == "trace" && options.trace_pid != 0) return run_trace_pid(options);
   if (options.command == "trace") return run_trace(options);
   if (options.command == "snapshot") return run_snapshot(options);
   if (options.command == "kb") return run_kb(options);

@@ -1,0 +1,139 @@
+// `gpuvet trace --live -- COMMAND…` and `gpuvet trace --pid N`. The command's standard output is its own: the report goes to
+// standard error, or to the file that -o names.
+
+#include "commands/trace_live.h"
+#include "audit/embedded.h"
+#include "collect/process_record.h"
+#include "commands/input.h"
+#include "commands/output_file.h"
+#include "render/messages.h"
+#include "render/trace_live.h"
+#include "system/traced_child.h"
+
+namespace gpuvet {
+namespace {
+
+constexpr std::size_t most_forecasts = 200;
+
+std::string say(const Options& options, const char* english, const char* chinese) {
+  return options.language == Language::Chinese ? chinese : english;
+}
+
+NoRecord why_no_record(System& system, const std::string& program) {
+  switch (program_kind_of(system, program)) {
+    case ProgramKind::Static:
+      return NoRecord::Static;
+    case ProgramKind::Musl:
+      return NoRecord::Musl;
+    case ProgramKind::Secure:
+      return NoRecord::Secure;
+    case ProgramKind::OtherMachine:
+      return NoRecord::OtherMachine;
+    case ProgramKind::Dynamic:
+    case ProgramKind::Unknown:
+      break;
+  }
+  return NoRecord::NotKnown;
+}
+
+LiveReport report_of(const Options& options, const TracedRun& run) {
+  const auto system = make_live_system();
+  LoadRecord record = parse_load_record(run.records);
+  LiveReport report;
+  report.command = options.live_command;
+  report.program = run.program;
+  report.pid = run.pid;
+  report.exit_code = run.exit_code;
+  report.signal = run.signal;
+  report.cut = run.full || record.cut;
+  auto judged = judge_records(*system, record.processes, most_forecasts);
+  bool recorded = false;
+  for (std::size_t i = 0; i < record.processes.size(); ++i) {
+    recorded |= record.processes[i].pid == run.pid;
+    report.processes.push_back(
+        {std::move(record.processes[i]), judged[i].forecasted, std::move(judged[i].forecast), std::move(judged[i].comparison)});
+  }
+  if (!recorded) {
+    const auto absolute = system->real_path(run.program.starts_with('/') ? run.program : "/proc/self/cwd/" + run.program);
+    report.no_record = why_no_record(*system, absolute.value_or(run.program));
+  }
+  return report;
+}
+
+/// 0, or 2 when the report cannot be written.
+int put(const Options& options, const std::string& text) {
+  if (options.output.empty() || options.output == "-") {
+    print_error(text);
+    return 0;
+  }
+  const WriteError error = write_file_atomically(options.output, text, "");
+  if (error.kind == WriteError::Kind::None) return 0;
+  return fail(
+      message(Message::CannotWrite, options.language, {{"path", printable(options.output)}, {"why", printable(error.why)}}));
+}
+
+RunningReport report_of(std::int64_t pid, RunningProcess running) {
+  RunningReport report;
+  report.pid = pid;
+  report.program = running.program;
+  report.other_root = running.other_root;
+  report.environment_seen = running.environment_seen;
+  report.forecasted = running.forecasted;
+  report.not_mapped = std::move(running.not_mapped);
+  report.missing = std::move(running.missing);
+  for (const RunningProcess::Object& object : running.objects) {
+    RunningObject out;
+    out.path = object.file.path;
+    out.on_disk = object.on_disk;
+    if (object.file.deleted)
+      out.state = RunningObject::State::Deleted;
+    else if (object.replaced)
+      out.state = RunningObject::State::Replaced;
+    else if (object.written)
+      out.state = RunningObject::State::Written;
+    out.forecast = object.forecast;
+    out.expected = object.start_up           ? RunningObject::Expected::StartUp
+                   : object.forecast.empty() ? RunningObject::Expected::RunTime
+                                             : RunningObject::Expected::OtherPath;
+    report.objects.push_back(std::move(out));
+  }
+  return report;
+}
+
+}  // namespace
+
+int run_trace_live(const Options& options) {
+  if (options.live_command.empty())
+    return fail(say(options, "trace --live needs a command behind --: gpuvet trace --live -- ./program",
+                    "trace --live 需要在 -- 之后给出命令：gpuvet trace --live -- ./程序"));
+  if (audit_library().empty())
+    return fail(say(options, "this gpuvet was built without the audit library: its compiler could not make one",
+                    "此 gpuvet 未带审计库：编译它的编译器无法生成"));
+  const auto run = run_traced(options.live_command, audit_library());
+  if (!run) {
+    fail(printable(run.error().message));
+    return run.error().code == ErrorCode::NotFound ? 127 : 126;
+  }
+  const LiveReport report = report_of(options, *run);
+  const RenderOptions how = render_options(options);
+  const int wrong = put(options, options.format == "json" ? render_live_json(report, how) : render_live_text(report, how));
+  if (wrong != 0) return wrong;
+  if (run->signal != 0) die_by_signal(run->signal);
+  return run->exit_code;
+}
+
+int run_trace_pid(const Options& options) {
+  const auto system = make_live_system();
+  auto running = read_running_process(*system, options.trace_pid);
+  if (!running) {
+    const bool denied = running.error().code == ErrorCode::Denied;
+    return fail(printable(running.error().message) +
+                (denied ? say(options, "; it is another user's process: try sudo", "；这是其他用户的进程，请用 sudo 重试") : ""));
+  }
+  const RunningReport report = report_of(options.trace_pid, std::move(*running));
+  const RenderOptions how = render_options(options);
+  const int printed = print(options.format == "json" ? render_running_json(report, how) : render_running_text(report, how));
+  return printed != 0 ? printed : running_exit_code(report);
+}
+
+}  // namespace gpuvet
