@@ -60,7 +60,7 @@ std::int64_t started_at(System& system, const std::string& folder) {
   const std::size_t at = boot->find("\nbtime ");
   if (name_end == std::string_view::npos || at == std::string::npos) return 0;
   text.remove_prefix(name_end + 1);
-  for (int field = 2; field < 22; ++field) {
+  for (int field = 3; field < 22; ++field) {
     const std::size_t blank = text.find(' ', 1);
     if (blank == std::string_view::npos) return 0;
     text.remove_prefix(blank);
@@ -97,7 +97,7 @@ void compare_disk(System& system, RunningProcess::Object& object, std::int64_t s
   const std::uint64_t mapped = (std::uint64_t{object.file.device_minor} & 0xff) | (std::uint64_t{object.file.device_major} << 8) |
                                ((std::uint64_t{object.file.device_minor} & ~0xffu) << 12);
   object.replaced = status->device == mapped && status->inode != object.file.inode;
-  object.written = started > 0 && status->modified > started + 1;
+  object.written = started > 0 && status->modified > started + 2;  // the boot time is rounded
 }
 
 /// By the file that a forecast object leads to: maps shows real paths.

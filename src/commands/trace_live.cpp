@@ -53,10 +53,7 @@ LiveReport report_of(const Options& options, const TracedRun& run) {
     report.processes.push_back(
         {std::move(record.processes[i]), judged[i].forecasted, std::move(judged[i].forecast), std::move(judged[i].comparison)});
   }
-  if (!recorded) {
-    const auto absolute = system->real_path(run.program.starts_with('/') ? run.program : "/proc/self/cwd/" + run.program);
-    report.no_record = why_no_record(*system, absolute.value_or(run.program));
-  }
+  if (!recorded) report.no_record = why_no_record(*system, run.program);
   return report;
 }
 

@@ -141,6 +141,13 @@ Result<std::string> find_program(const std::string& name) {
   }
 }
 
+/// A script sees the path that it is started by, so only what is told is made absolute.
+std::string absolute(const std::string& path) {
+  char folder[4096];
+  if (path.starts_with('/') || ::getcwd(folder, sizeof folder) == nullptr) return path;
+  return std::string(folder) + "/" + (path.starts_with("./") ? path.substr(2) : path);
+}
+
 std::vector<std::string> environment_with(const AuditFiles& files) {
   std::vector<std::string> entries;
   std::string audit = files.library_path;
@@ -237,7 +244,7 @@ Result<TracedRun> run_traced(const std::vector<std::string>& command, std::strin
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, &signals, &before);
   TracedRun run;
-  run.program = *program;
+  run.program = absolute(*program);
   run.folder = files->folder;
   pid_t child = -1;
   const int error = spawn(*program, command, environment_with(*files), before, child);

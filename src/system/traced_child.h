@@ -12,7 +12,7 @@ namespace gpuvet {
 
 struct TracedRun {
   std::int64_t pid = 0;
-  std::string program;  ///< the file that was started, as found in PATH
+  std::string program;  ///< absolute path of the file that was started
   int exit_code = 0;    ///< as a shell tells it: 128 + signal when one ended the command
   int signal = 0;       ///< that ended it; 0: none
   std::string records;
