@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "collect/library_copies.h"
+#include "collect/process_plan.h"
 #include "elf/cuda_library_version.h"
 #include "loader/library_family.h"
 #include "loader/search_path.h"
@@ -29,15 +30,6 @@ ObjectSymbols records_of(const SymbolTable& table) {
     out.symbols.push_back({s.name, s.version, s.file, s.defined, s.weak, s.hidden_version, function});
   }
   return out;
-}
-
-/// Start-up alone.
-tl::expected<ProcessPlan, std::string> plan_for_target(System&, const Machine&, const std::string& target) {
-  if (is_python_target(target)) return tl::unexpected(std::string("Python targets are not known yet"));
-  ProcessPlan plan;
-  plan.name = plan.program = target;
-  plan.kind = "program";
-  return plan;
 }
 
 }  // namespace
@@ -82,7 +74,7 @@ std::optional<TraceError> Tracer::open(const std::string& target) {
   collect_os(system_, options_, machine_);
   if (!is_python_target(target)) return open_path(target);
   collect_python(system_, options_, machine_);
-  auto plan = plan_for_target(system_, machine_, target);
+  auto plan = plan_for_target(objects_, system_, machine_, Knowledge(), target);
   if (!plan) return TraceError{TraceError::Kind::NoPlan, target, plan.error(), 2};
   plan_ = std::move(*plan);
   program_ = objects_.open(plan_.program);
@@ -94,15 +86,15 @@ std::optional<TraceError> Tracer::open_path(const std::string& target) {
   const std::string path = absolute(target);
   if (const auto status = system_.status(path); !status)
     return TraceError{TraceError::Kind::NotFound, target, status.error().message, 2};
-  program_ = objects_.open(path);
-  if (program_ == nullptr || program_->state != "elf") {
-    const std::string why = program_ == nullptr ? "" : program_->loader_error.empty() ? program_->state : program_->loader_error;
-    return TraceError{TraceError::Kind::NotElf, target, why, 3};
+  const LibraryFile* file = objects_.open(path);
+  auto plan = plan_for_target(objects_, system_, machine_, Knowledge(), path);
+  if (!plan) {
+    const bool is_elf = file != nullptr && file->state == "elf" && file->type != "object" && file->type != "core";
+    return TraceError{is_elf ? TraceError::Kind::NoPlan : TraceError::Kind::NotElf, target, plan.error(), 3};
   }
-  auto plan = plan_for_target(system_, machine_, path);
-  if (!plan) return TraceError{TraceError::Kind::NoPlan, target, plan.error(), 2};
   plan_ = std::move(*plan);
-  plan_.kind = program_->type == "program" ? "program" : "library";
+  // A script's process is its interpreter; a library stands in the place of the program itself.
+  program_ = plan_.program.empty() ? file : objects_.open(plan_.program);
   rules_ = loader_rules(system_, machine_, program_);
   return std::nullopt;
 }
