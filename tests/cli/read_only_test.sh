@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Promise: nothing is written, no network is used, and nothing is run but journalctl on the live host.
+# Promise: nothing is written, no network is used, and nothing is run but journalctl on the live host (and the user's own command by
+# trace --live).
 source "$(dirname "$0")/common.sh" "$@"
 command -v strace >/dev/null || skip "no strace"
 strace -o "$work/probe" true 2>/dev/null || skip "strace may not trace here"
@@ -33,4 +34,12 @@ sed -n "\|open.*\"$work/root\"|,\$p" "$work/trace" | grep -E 'open(at)?2?\((AT_F
 trace kb driver 535.129.03
 trace rule
 trace snapshot -o -
+
+# trace --live runs the user's command, and that alone; the one file that is written is the record in memory, by the command's loader.
+true_program=$(command -v true)
+timeout 60 strace -f -s 200 -e trace=%file,%network,%process -o "$work/trace" "$gpuvet" trace --live -- "$true_program" >"$work/out" 2>"$work/err" </dev/null
+grep -E 'execve\(' "$work/trace" | tail -n +2 | grep -v "\"$true_program\"" >"$work/bad" && fail "trace --live runs something else: $(head -3 "$work/bad")"
+grep -E 'open(at|at2)?\(.*(O_WRONLY|O_RDWR|O_CREAT|O_TRUNC)' "$work/trace" | grep -vE '"/(dev/(null|tty)|proc/[0-9]+/fd/[0-9]+)"' >"$work/bad" && fail "trace --live opens for writing: $(head -3 "$work/bad")"
+grep -E '(unlink|rename|mkdir|socket|connect)[a-z0-9]*\(' "$work/trace" >"$work/bad" && fail "trace --live: $(head -3 "$work/bad")"
+trace trace --pid $$
 finish
