@@ -92,7 +92,7 @@ void tell_refusal(Page& page, const ProcessReport& report) {
 std::string origin_of(Page& page, const RecordedObject& object, const RecordedProcess& process) {
   std::string text = object.rule;
   if (const std::string by = path_at(process, object.requester); !by.empty())
-    text += page.say(object.root ? ", opened by " : ", needed by ", object.root ? "，由它打开：" : "，由它需要：") + by;
+    text += page.say(object.root ? ", opened by " : ", needed by ", object.root ? "，打开它的是 " : "，需要它的是 ") + by;
   if (object.root) {
     const auto reason = reason_text(dlopen_reason(object, process), page.options.language);
     if (!reason.empty()) text += " (" + std::string(reason) + ")";
