@@ -1,5 +1,6 @@
 #include "commands/input.h"
 
+#include "collect/binaries.h"
 #include "model/json.h"
 #include "render/messages.h"
 #include "system/user_file.h"
@@ -154,6 +155,7 @@ tl::expected<Machine, std::string> load_machine(const Options& options, std::vec
   const auto inspected = open_inspected(options);
   if (!inspected) return tl::unexpected(inspected.error());
   Machine machine = collect(*inspected->system, inspected->collect, times);
+  if (const auto purpose = parse_purpose(options.purpose)) collect_binaries(*inspected->system, machine, *purpose, times);
   if (machine.source.empty()) machine.source = options.root.empty() ? "host" : "root";
   if (machine.collected_by.empty()) machine.collected_by = "gpuvet " GPUVET_VERSION;
   return machine;

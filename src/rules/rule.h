@@ -12,6 +12,7 @@
 #include "model/finding.h"
 #include "model/machine.h"
 #include "model/purpose.h"
+#include "rules/process_view.h"
 
 namespace gpuvet {
 
@@ -40,6 +41,7 @@ struct RuleContext {
   const DriverLibrary* libnvml = nullptr;
   Purpose purpose;                              ///< what was asked for; nothing: what is installed decides
   std::vector<JudgedEnvironment> environments;  ///< Python environments whose frameworks are judged
+  std::vector<ProcessView> processes;           ///< forecasts of the judged processes; none: no plan was collected
 
   bool in(World world) const { return (worlds & static_cast<Worlds>(world)) != 0; }
 };

@@ -1,5 +1,7 @@
 // What the facts and the tables say together, once for all rules.
 
+#include <algorithm>
+
 #include "rules/driver_packages.h"
 #include "rules/rule.h"
 #include "rules/software.h"
@@ -38,19 +40,37 @@ std::optional<DriverVersion> installed_driver(const Machine& machine) {
   return version_of_libraries(machine);
 }
 
+/// A snapshot may hold plans of more than what is asked for.
+bool is_judged(const RuleContext& context, const ProcessPlan& plan) {
+  const Purpose& purpose = context.purpose;
+  if (plan.kind != "python")
+    return purpose.name == "path" ? plan.name == purpose.target || plan.program == purpose.target : !purpose.asked();
+  const auto here = [&](const JudgedEnvironment& judged) {
+    return judged.environment->prefix == plan.prefix &&
+           (plan.framework.empty() || wants_framework(context, *judged.environment, framework_of_package(plan.framework)));
+  };
+  return purpose.name != "path" && std::ranges::any_of(context.environments, here);
+}
+
 }  // namespace
 
 RuleContext make_rule_context(const Machine& machine, const Knowledge& knowledge, const Purpose& purpose) {
-  return RuleContext{.machine = machine,
-                     .knowledge = knowledge,
-                     .worlds = worlds_of(machine),
-                     .gpus = nvidia_gpus(machine, knowledge),
-                     .loaded_driver = parsed(machine.kernel_driver.version),
-                     .installed_driver = installed_driver(machine),
-                     .libcuda = winner(machine, "libcuda.so.1"),
-                     .libnvml = winner(machine, "libnvidia-ml.so.1"),
-                     .purpose = purpose,
-                     .environments = judged_environments(machine, purpose)};
+  RuleContext context{.machine = machine,
+                      .knowledge = knowledge,
+                      .worlds = worlds_of(machine),
+                      .gpus = nvidia_gpus(machine, knowledge),
+                      .loaded_driver = parsed(machine.kernel_driver.version),
+                      .installed_driver = installed_driver(machine),
+                      .libcuda = winner(machine, "libcuda.so.1"),
+                      .libnvml = winner(machine, "libnvidia-ml.so.1"),
+                      .purpose = purpose,
+                      .environments = judged_environments(machine, purpose),
+                      .processes = {}};
+  if (!machine.loader.plans.empty()) {
+    context.processes = process_views(machine);
+    std::erase_if(context.processes, [&](const ProcessView& view) { return !is_judged(context, *view.plan); });
+  }
+  return context;
 }
 
 }  // namespace gpuvet

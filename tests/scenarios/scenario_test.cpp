@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "collect/binaries.h"
 #include "described_machine.h"
 #include "diagnose/diagnose.h"
 #include "rules/rule.h"
@@ -89,8 +90,10 @@ class ScenarioTest : public testing::Test {
     const Expectations& e = scenario->expect;
     ASSERT_TRUE(e.healthy || !e.root.empty() || !e.findings.empty() || !e.absent.empty() || !e.notes.empty()) << path_ << " expects nothing";
     const auto system = make_recorded_system(std::move(scenario->tree));
-    const Machine machine = collect(*system, scenario->options);
-    const Diagnosis diagnosis = diagnose(machine, knowledge(), parse_purpose(scenario->purpose).value());
+    const Purpose purpose = parse_purpose(scenario->purpose).value();
+    Machine machine = collect(*system, scenario->options);
+    collect_binaries(*system, machine, purpose);
+    const Diagnosis diagnosis = diagnose(machine, knowledge(), purpose);
     check(e, diagnosis);
     if (HasFailure()) std::cout << path_ << ":1:\n" << describe(diagnosis);
   }
@@ -133,7 +136,10 @@ class DescribedMachineTest : public testing::Test {
     ASSERT_TRUE(machine.has_value()) << machine.error();
     if (!machine->skip.empty()) GTEST_SKIP() << machine->skip;
     const auto system = make_recorded_system(std::move(machine->tree));
-    const Diagnosis diagnosis = diagnose(collect(*system, machine->options), knowledge(), parse_purpose(machine->purpose).value());
+    const Purpose purpose = parse_purpose(machine->purpose).value();
+    Machine facts = collect(*system, machine->options);
+    collect_binaries(*system, facts, purpose);
+    const Diagnosis diagnosis = diagnose(facts, knowledge(), purpose);
     check_machine(*machine, diagnosis);
     if (HasFailure()) std::cout << path_ << ":1: " << machine->title << ", expected " << machine->kind << "\n" << describe(diagnosis);
   }

@@ -1,0 +1,20 @@
+#pragma once
+// What a check reads from the binaries of those processes that have to work: their plans, every file that their loaders open, and
+// the GPU code in the files that are the program's own.
+
+#include <vector>
+
+#include "collect/collect.h"
+#include "model/machine.h"
+#include "model/purpose.h"
+#include "system/system.h"
+
+namespace gpuvet {
+
+/// After collect(), once it is known what has to work. Reads nothing where no framework is and none was asked for.
+void collect_binaries(System& system, Machine& machine, const Purpose& purpose, std::vector<CollectorTime>* times = nullptr);
+
+/// machine.gpu_code of the processes in machine.loader.plans: only the headers of fat binaries, by positioned reads.
+void collect_gpu_code(System& system, Machine& machine);
+
+}  // namespace gpuvet

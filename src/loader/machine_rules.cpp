@@ -1,0 +1,48 @@
+#include "loader/machine_rules.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace gpuvet {
+namespace {
+
+int minor_of(std::string_view version) {
+  int minor = 0;
+  if (version.starts_with("2.")) std::from_chars(version.data() + 2, version.data() + version.size(), minor);
+  return minor;
+}
+
+bool wants_musl(const Machine& machine, const LibraryFile* program) {
+  if (program == nullptr || program->state != "elf") return machine.os.glibc.is_absent() && machine.loader.libc_version.empty();
+  if (!program->interpreter.empty()) return program->interpreter.find("/ld-musl-") != std::string::npos;
+  return std::ranges::any_of(program->needed, [](const auto& n) { return n == "libc.so" || n.starts_with("libc.musl-"); });
+}
+
+/// $LIB is the first built-in folder without its slash.
+std::string lib_token(const std::vector<std::string>& defaults) {
+  return defaults.empty() || !defaults.front().starts_with('/') ? std::string() : defaults.front().substr(1);
+}
+
+}  // namespace
+
+LoaderRules machine_loader_rules(const Machine& machine, const LibraryFile* program) {
+  LoaderRules rules;
+  rules.want_tried = false;
+  if (program != nullptr) rules.loader_path = program->interpreter;
+  if (wants_musl(machine, program)) {
+    rules.kind = LoaderRules::Kind::Musl;
+    return rules;
+  }
+  rules.glibc_minor = minor_of(machine.os.glibc.value_or(machine.loader.libc_version));
+  rules.platform = program != nullptr && !program->machine.empty() ? program->machine : machine.os.architecture.value_or("");
+  for (const SearchFolder& folder : machine.loader.folders)
+    if (folder.rule == "default") rules.defaults.push_back(folder.path);
+  rules.lib = lib_token(rules.defaults);
+  rules.hwcaps = machine.loader.hwcaps;
+  rules.preload = machine.loader.preload.value_or({});
+  const auto here = machine.environment.find("PWD");
+  if (here != machine.environment.end() && here->second.starts_with('/')) rules.working_directory = here->second;
+  return rules;
+}
+
+}  // namespace gpuvet

@@ -1,0 +1,48 @@
+#pragma once
+// What the dynamic loader makes of the processes that are judged: the forecast of each plan with the environment as it is, and
+// without LD_LIBRARY_PATH and LD_PRELOAD. Computed once a run; pure.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loader/forecast.h"
+#include "loader/symbol_conflicts.h"
+#include "model/machine.h"
+#include "model/purpose.h"
+
+namespace gpuvet {
+
+struct ProcessView {
+  const ProcessPlan* plan = nullptr;
+  Forecast now;                           ///< with Machine::environment
+  Forecast plain;                         ///< without LD_LIBRARY_PATH and LD_PRELOAD
+  std::vector<SymbolConflict> conflicts;  ///< of `now`; indices into its objects
+  std::string label() const;              ///< "torch (/home/x/venv)", "/opt/llama-server"
+};
+
+/// All plans of a machine; nothing where the environment was not seen.
+std::vector<ProcessView> process_views(const Machine& machine);
+
+/// NVIDIA's CUDA libraries by their stem: "libcublas", "libcudnn_ops", "libnvJitLink", "libnccl", …; not the driver's.
+bool is_cuda_library(std::string_view stem);
+
+/// The first object of the forecast whose file is this library ("libcudnn"), or null.
+const LoadedObject* loaded_library(const Forecast& forecast, std::string_view stem);
+std::vector<const LoadedObject*> loaded_libraries(const Forecast& forecast, std::string_view stem);
+std::string_view stem_of(const LoadedObject& object);
+
+/// Who asked for it first: its file's name, or the words of the step.
+std::string asked_by(const ProcessView& view, const LoadedObject& object);
+
+/// "libnvJitLink.so.12: /usr/local/cuda-12.1/lib64/libnvJitLink.so.12 (12.1), by LD_LIBRARY_PATH; asked for by libcusparse.so.12"
+Origin quote(const ProcessView& view, const LoadedObject& object);
+
+/// The folder of its path.
+std::string folder_of_object(const LoadedObject& object);
+
+/// Is this object there because of a variable of the environment?
+bool by_variable(const LoadedObject& object);
+
+}  // namespace gpuvet
