@@ -253,7 +253,7 @@ struct LibraryFile {
   std::string real_path;  ///< after links
   std::string inode;      ///< "device:inode": equal for the same file
   std::int64_t size = 0;
-  std::string state;      ///< "elf", "empty", "not-elf", "unreadable", "dangling", "too-big"
+  std::string state;  ///< "elf", "empty", "not-elf", "unreadable", "dangling", "too-big"
   /// glibc's own words for why its search ends with an error at this file, as a little-endian loader of the file's own class and
   /// machine sees it. Another class is passed over silently before anything else; another machine after "file too short",
   /// "invalid ELF header", "ELF file data encoding not little-endian", "ELF file version …", "ELF file OS ABI invalid", "ELF file
@@ -271,7 +271,8 @@ struct LibraryFile {
   std::vector<std::string> filters;
   std::int64_t flags_1 = 0;  ///< DT_FLAGS_1
   std::int64_t flags = 0;    ///< DT_FLAGS
-  /// "program" (ET_EXEC, or a position-independent one: marked so, or with an interpreter and no soname), "shared", "object" (ET_REL), "core"; empty: no ELF.
+  /// "program" (ET_EXEC, or a position-independent one: marked so, or with an interpreter and no soname), "shared", "object"
+  /// (ET_REL), "core"; empty: no ELF.
   std::string type;
   std::string interpreter;      ///< PT_INTERP: "/lib64/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1"; empty: none
   bool dynamic = false;         ///< has a dynamic section
