@@ -31,6 +31,10 @@ std::vector<std::string> frameworks_in(const PythonEnvironment& environment) {
   return out;
 }
 
+bool has_cuda_build(const PythonEnvironment& environment) {
+  return std::ranges::any_of(environment.frameworks, [](const FrameworkBuild& b) { return b.flavour == "cuda"; });
+}
+
 /// The environment in use; else the one whose framework has a CUDA build, else the first that has one.
 const PythonEnvironment* environment_for(const Machine& machine, std::string_view framework) {
   const auto* all = machine.python.environments.get();
@@ -42,9 +46,7 @@ const PythonEnvironment* environment_for(const Machine& machine, std::string_vie
   for (const PythonEnvironment& environment : *all) {
     if (!has(environment)) continue;
     if (environment.active) return &environment;
-    const bool cuda = std::ranges::any_of(environment.frameworks, [](const FrameworkBuild& b) { return b.flavour == "cuda"; });
-    if (best == nullptr || (cuda && std::ranges::none_of(best->frameworks, [](const auto& b) { return b.flavour == "cuda"; })))
-      best = &environment;
+    if (best == nullptr || (has_cuda_build(environment) && !has_cuda_build(*best))) best = &environment;
   }
   return best;
 }

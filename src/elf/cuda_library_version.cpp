@@ -85,8 +85,10 @@ std::string as_version(std::uint32_t number, Form form, unsigned major) {
     return number / 1000 == major && number % 10 == 0 && minor < 20 ? dotted(major, minor) : std::string{};
   }
   for (const unsigned unit : {10000u, 1000u}) {
-    const auto rest = std::int64_t{number} - std::int64_t{major} * unit;
-    if (rest >= 0 && rest < 3000) return dotted(major, static_cast<unsigned>(rest / 100)) + "." + std::to_string(rest % 100);
+    const std::uint64_t start = std::uint64_t{major} * unit;
+    if (number < start || number - start >= 3000) continue;
+    const auto rest = static_cast<unsigned>(number - start);
+    return dotted(major, rest / 100) + "." + std::to_string(rest % 100);
   }
   return {};
 }
