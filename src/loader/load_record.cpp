@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 namespace gpuvet {
@@ -87,6 +88,7 @@ struct Builder {
   bool exiting = false;      ///< the program itself was closed: so is everything else
   std::vector<int> closing;  ///< closed since the last activity
   std::unordered_map<std::uint64_t, int> by_cookie;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> mapped;  ///< files, by device and inode
 };
 
 class Parser {
@@ -216,6 +218,7 @@ class Parser {
       object.rule = process.objects.empty() && !process.forked ? "program" : "loader";
       if (object.path.empty()) object.path = process.program;
     }
+    if (object.file.known()) builder.mapped.insert({object.file.device, object.file.inode});
     process.objects.push_back(std::move(object));
     builder.by_cookie[fields.number('c')] = static_cast<int>(process.objects.size()) - 1;
   }
@@ -257,15 +260,10 @@ class Parser {
   }
 
   bool is_mapped(const Builder& builder, const FileIdentity& file) {
-    const auto among = [&](const RecordedProcess& process) {
-      for (const RecordedObject& object : process.objects) {
-        if (object.file == file) return true;
-      }
-      return false;
-    };
-    if (among(process_of(builder))) return true;
+    const std::pair key{file.device, file.inode};
+    if (builder.mapped.contains(key)) return true;
     const auto original = builders_.find(builder.image);
-    return !builder.image.empty() && original != builders_.end() && among(process_of(original->second));
+    return !builder.image.empty() && original != builders_.end() && original->second.mapped.contains(key);
   }
 
   /// The search that went on has mapped nothing. It is no failure when it ended at a file that is mapped already.

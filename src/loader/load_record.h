@@ -67,7 +67,7 @@ struct LoadRecord {
   bool cut = false;                        ///< more processes or objects than are kept
 };
 
-/// Any bytes are taken; what is no record is counted. O(bytes).
+/// Any bytes are taken; what is no record is counted. O(bytes × log objects).
 LoadRecord parse_load_record(std::string_view bytes);
 
 }  // namespace gpuvet
