@@ -30,6 +30,8 @@ constexpr Topic topics[] = {
     {"xid", kb::xid, "xid 79", "an Xid of the kernel log", "内核日志中的 Xid"},
     {"error", kb::error, "error 804 | error cudaErrorNoDevice", "a CUDA error", "CUDA 错误"},
     {"soname", kb::soname, "soname libcudart.so.12", "which CUDA releases bring a library", "某个库属于哪些 CUDA 版本"},
+    {"function", kb::function, "function cuMemcpyBatchAsync", "which driver has a function of libcuda",
+     "libcuda 的某个函数由哪个驱动提供"},
     {"torch", kb::torch, "torch 2.5.1 | torch 2.5.1+cu124", "a PyTorch release or build", "PyTorch 版本或构建", true},
     {"tensorflow", kb::tensorflow, "tensorflow 2.15", "a TensorFlow release", "TensorFlow 版本", true},
     {"jax", kb::jax, "jax 0.4.35", "a JAX release", "JAX 版本", true},
@@ -54,10 +56,12 @@ std::string question(const std::vector<std::string>& args) {
   return first == std::string::npos ? "" : text.substr(first, last - first + 1);
 }
 
-/// "cupy 13.6" is a question about a framework whose name is no topic.
+/// "cupy 13.6", "libcudart.so.12" and "cuMemcpyBatchAsync" need no topic in front.
 const Topic* topic_of(const Knowledge& knowledge, const std::vector<std::string>& args) {
   if (args.empty() || args[0].size() > 100) return nullptr;
   if (const Topic* topic = find_topic(args[0])) return topic;
+  if (args.size() == 1 && !kb::soname(knowledge, args[0], Language::English).empty()) return find_topic("soname");
+  if (args.size() == 1 && !kb::function(knowledge, args[0], Language::English).empty()) return find_topic("function");
   return kb::framework(knowledge, args[0], Language::English).empty() ? nullptr : find_topic("framework");
 }
 

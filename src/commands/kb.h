@@ -12,7 +12,8 @@
 namespace gpuvet {
 
 /// `args`: {"driver", "535.129.03"}, {"gpu", "rtx", "4090"}, {"gpu", "10de:2684"}, {"sm", "89"}, {"cuda", "12.4"}, {"xid", "79"},
-/// {"error", "804"}, {"error", "cudaErrorNoDevice"}, {"soname", "libcudart.so.12"}. Nothing when the tables do not know it:
+/// {"error", "804"}, {"error", "cudaErrorNoDevice"}, {"soname", "libcudart.so.12"}, {"libcudart.so.12"},
+/// {"function", "cuMemcpyBatchAsync"}. Nothing when the tables do not know it:
 /// kb_unknown() says then what can be asked. JSON is in English, whatever the language.
 std::optional<std::string> kb_answer(const Knowledge& knowledge, std::vector<std::string> args, Language language, bool json);
 

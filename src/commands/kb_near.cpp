@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "commands/kb_topics.h"
+#include "knowledge/cuda_libraries.h"
 #include "knowledge/table.h"
 
 namespace gpuvet::kb {
@@ -82,9 +83,7 @@ std::vector<std::string> near_gpus(const Knowledge& knowledge, std::string_view 
 
 std::vector<std::string> near_sonames(const Knowledge& knowledge, std::string_view question, std::size_t most) {
   std::vector<Candidate> candidates;
-  for (const CudaRelease& release : knowledge.cuda_releases()) {
-    if (!release.libcudart_soname.empty()) offer(candidates, question, release.libcudart_soname, release.libcudart_soname);
-  }
+  for (const CudaLibrary& library : cuda_libraries(knowledge)) offer(candidates, question, library.soname, library.soname);
   return nearest(std::move(candidates), most);
 }
 

@@ -1,15 +1,11 @@
-// kb cuda V, xid N, error N|NAME, soname LIB
+// kb cuda V, xid N, error N|NAME
 
 #include "commands/kb_topics.h"
 
 #include <algorithm>
 
-#include "knowledge/table.h"
-
 namespace gpuvet::kb {
 namespace {
-
-using Row = std::vector<std::string_view>;
 
 std::string driver_text(const std::optional<DriverVersion>& driver) { return driver ? driver->text : ""; }
 
@@ -51,21 +47,6 @@ std::vector<Answer> only_a_driver_reports(const Knowledge& knowledge, std::strin
   return {};
 }
 
-/// `name` stands in `text` as a whole library name: "libcudart.so.1" is not found in "libcudart.so.12".
-bool mentions(std::string_view text, std::string_view name) {
-  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
-    const std::size_t end = at + name.size();
-    const auto word = [](char c) {
-      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
-    };
-    const bool starts = at == 0 || !word(text[at - 1]);
-    const bool ends =
-        end >= text.size() || !(word(text[end]) || (text[end] == '.' && end + 1 < text.size() && word(text[end + 1])));
-    if (starts && ends) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::vector<Answer> cuda(const Knowledge& knowledge, std::string_view version, Language language) {
@@ -103,29 +84,6 @@ std::vector<Answer> error(const Knowledge& knowledge, std::string_view code_or_n
     answers.push_back(std::move(answer));
   }
   return answers;
-}
-
-std::vector<Answer> soname(const Knowledge& knowledge, std::string_view name, Language language) {
-  Answer answer;
-  answer.subject = std::string(name);
-  std::vector<std::string> releases;
-  std::string release_source;
-  for (const CudaRelease& release : knowledge.cuda_releases()) {
-    if (release.libcudart_soname != name) continue;
-    if (const auto version = CudaVersion::parse(release.version)) releases.push_back(version->text());
-    if (release_source.empty()) release_source = release.source;
-  }
-  answer.add("cuda_releases", say(language, "runtime of CUDA", "属于 CUDA"), ranges(releases, cuda_minor_releases(knowledge)),
-             release_source);
-  const Knowledge::Table& facts = knowledge.table("loader_facts");
-  for (const Row& row : facts.rows) {
-    if (facts.cell(row, "area") != "soname" || !mentions(facts.cell(row, "fact"), name)) continue;
-    answer.add("sonames", std::string(facts.cell(row, "subject")),
-               std::string(facts.cell(row, "fact")) + " (" + std::string(facts.cell(row, "evidence")) + ")",
-               std::string(facts.cell(row, "source")));
-  }
-  if (answer.entries.empty()) return {};
-  return {answer};
 }
 
 }  // namespace gpuvet::kb

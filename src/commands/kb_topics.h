@@ -44,6 +44,8 @@ std::vector<Answer> cudnn(const Knowledge& knowledge, std::string_view version, 
 /// "cupy", "cupy 13.6", "onnxruntime-gpu 1.20.1": every other framework of the tables; empty: no such name, or no such release.
 std::vector<Answer> framework(const Knowledge& knowledge, std::string_view name_and_version, Language language);
 std::vector<Answer> soname(const Knowledge& knowledge, std::string_view name, Language language);
+/// A function of libcuda: "cuMemcpyBatchAsync".
+std::vector<Answer> function(const Knowledge& knowledge, std::string_view name, Language language);
 
 /// What comes near to a question that has no answer; at most `most`.
 std::vector<std::string> near_matches(const Knowledge& knowledge, std::string_view topic, std::string_view question,

@@ -117,11 +117,23 @@ TEST(KbErrors, ByNumberAndName) {
 }
 
 TEST(KbSoname, ToReleases) {
-  EXPECT_TRUE(has(ask({"soname", "libcudart.so.12"}), "runtime of CUDA: 12.0 – 12.9"));
-  EXPECT_TRUE(has(ask({"soname", "libcudart.so.11.0"}), "runtime of CUDA: 11.0 – 11.8"));
-  EXPECT_TRUE(has(ask({"soname", "libcudnn.so.9"}), "for 9.x"));
-  EXPECT_TRUE(has(ask({"soname", "libcusparse.so.12"}), "CUDA 13: libcusparse.so.12"));
+  EXPECT_TRUE(has(ask({"soname", "libcudart.so.12"}), "belongs to: CUDA 12 [1]"));
+  EXPECT_TRUE(has(ask({"libcudart.so.12"}), "least driver: 525.60.13")) << "the name alone will do";
+  EXPECT_TRUE(has(ask({"soname", "libcudart.so.11.0"}), "belongs to: CUDA 11 [1]"));
+  EXPECT_TRUE(has(ask({"soname", "libcudnn.so.9"}), "belongs to: cuDNN 9"));
+  EXPECT_TRUE(has(ask({"soname", "libcusparse.so.12"}), "belongs to: CUDA 12, 13"));
+  EXPECT_TRUE(has(ask({"soname", "libcusolver.so.10"}), "libcusolver.so.11 (CUDA 11.1–11.8, 12)"));
+  EXPECT_TRUE(has(ask({"soname", "libnvrtc-builtins.so.12.6"}), "belongs to: CUDA 12.6"));
+  EXPECT_TRUE(has(ask({"soname", "/usr/lib/libcuda.so.1"}), "the NVIDIA driver"));
+  EXPECT_EQ(ask({"soname", "libnvrtc-builtins.so."}), "NOTHING");
   EXPECT_EQ(ask({"soname", "libcudart.so.1"}), "NOTHING") << "a part of a name is no name";
+}
+
+TEST(KbFunction, ToDriver) {
+  EXPECT_TRUE(has(ask({"function", "cuMemcpyBatchAsync"}), "since CUDA: 12.8"));
+  EXPECT_TRUE(has(ask({"cuMemcpyBatchAsync"}), "first driver branch: R570"));
+  EXPECT_TRUE(has(ask({"cuInit"}), "every driver of the tables"));
+  EXPECT_EQ(ask({"function", "cuMakeCoffee"}), "NOTHING");
 }
 
 TEST(KbUnknown, SaysWhatComesNear) {

@@ -1,0 +1,40 @@
+#pragma once
+// CUDA's libraries by soname: to which releases a name belongs. And libcuda's functions: which driver brought each.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "knowledge/knowledge.h"
+
+namespace gpuvet {
+
+/// A row of data/facts/cuda_libraries.tsv.
+struct CudaLibrary {
+  std::string soname;  ///< as it was asked for
+  std::string name;    ///< "cuBLAS"
+  std::string cuda;  ///< CUDA releases that bring it: "12", "11.1-11.8 12"; empty: it has releases of its own, or is the driver's
+  std::string release;  ///< its own major release ("9" of cuDNN); "driver": a part of the NVIDIA driver
+  std::string note, source;
+
+  bool is_of_driver() const { return release == "driver"; }
+  /// "CUDA 12", "CUDA 11.1–11.8, 12", "cuDNN 9"; empty for the driver's.
+  std::string belongs_to() const;
+};
+
+/// By its whole soname ("libcudart.so.12", no path); nothing: not in the table.
+std::optional<CudaLibrary> cuda_library(const Knowledge& knowledge, std::string_view soname);
+/// Every row, patterns ("libnvrtc-builtins.so.*") as written.
+std::vector<CudaLibrary> cuda_libraries(const Knowledge& knowledge);
+
+/// A function of libcuda, and the CUDA version whose driver exports it first.
+struct DriverEntryPoint {
+  CudaVersion cuda;
+  std::uint32_t branch = 0;  ///< first driver branch of that CUDA version; 0: the tables begin later, every driver has it
+  std::string source;
+};
+/// By the exported name ("cuMemcpyBatchAsync_v2"); nothing: no function of the table. O(names of the table).
+std::optional<DriverEntryPoint> driver_entry_point(const Knowledge& knowledge, std::string_view name);
+
+}  // namespace gpuvet
