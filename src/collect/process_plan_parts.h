@@ -52,7 +52,11 @@ std::string release_of_library(const PlanSource& source, const LibraryFile& file
 /// Is this the soname of a library that comes with CUDA, cuDNN or NCCL?
 bool is_cuda_library_name(std::string_view soname);
 
-/// Fills wanted_symbols and symbols of files of a view of which several copies differ.
+/// Fills wanted_symbols and symbols of files of a view of which several copies differ, and of those that are linked against
+/// functions that a driver's libcuda here lacks.
 void add_wanted_symbols(const PlanSource& source, LoaderView& view);
+
+/// Fills runtime_inside of a program's own files (and of a library that was asked for).
+void add_static_runtimes(const PlanSource& source, const ProcessPlan& plan, LoaderView& view);
 
 }  // namespace gpuvet

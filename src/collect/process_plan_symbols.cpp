@@ -1,11 +1,13 @@
 // Symbols on which two copies of a CUDA library differ: what a loaded library wants and some copy of the library that should give
-// it does not have. On a machine where every copy has everything nothing is kept.
+// it does not have. On a machine where every copy has everything nothing is kept. And functions of the driver that a file is
+// linked against and that a driver here does not have, be it the only copy.
 
 #include <algorithm>
 #include <memory>
 #include <unordered_set>
 
 #include "collect/process_plan_parts.h"
+#include "elf/static_cuda_runtime.h"
 #include "elf/symbol_table.h"
 #include "loader/library_family.h"
 
@@ -75,7 +77,68 @@ void compare(Tables& tables, const LibraryFile& wanting, const Copies& copies, s
   }
 }
 
+bool is_libcuda(std::string_view soname) { return library_stem(soname) == "libcuda"; }
+
+bool links_driver(const LibraryFile& file) { return std::ranges::any_of(file.needed, is_libcuda); }
+
+/// Functions of libcuda that `wanting` is linked against and some driver's copy lacks. Whatever other file defines them (a
+/// wrapper that is preloaded, say) is told too.
+void compare_driver(Tables& tables, const LibraryFile& wanting, const Copies& copies, LoaderView& view,
+                    std::vector<std::string>& wanted) {
+  const SymbolTable* table = tables.of(wanting);
+  const auto found = copies.find("libcuda.so.1");
+  if (table == nullptr || found == copies.end()) return;
+  for (const DynamicSymbol& symbol : table->symbols) {
+    if (symbol.defined || symbol.weak || wanted.size() >= max_wanted) continue;
+    const auto owners = owners_of_symbol(symbol.name);
+    if (std::ranges::find(owners, "libcuda") == owners.end() || std::ranges::find(wanted, symbol.name) != wanted.end()) continue;
+    const auto lacks = [&](LibraryFile* copy) {
+      return !copy->stub && tables.of(*copy) != nullptr && !tables.defines(*copy, symbol.name);
+    };
+    if (!std::ranges::any_of(found->second, lacks)) continue;
+    wanted.emplace_back(symbol.name);
+    for (LibraryFile& file : view.files)
+      if (file.state == "elf" && file.size <= max_reader && tables.defines(file, symbol.name) &&
+          std::ranges::find(file.symbols, symbol.name) == file.symbols.end())
+        file.symbols.emplace_back(symbol.name);
+  }
+}
+
+/// One file may be there under several paths: each has to tell the same symbols.
+void share_symbols(LoaderView& view) {
+  std::map<std::string, std::vector<std::string>> by_inode;
+  for (const LibraryFile& file : view.files) {
+    auto& all = by_inode[file.inode];
+    for (const std::string& symbol : file.symbols)
+      if (std::ranges::find(all, symbol) == all.end()) all.push_back(symbol);
+  }
+  for (LibraryFile& file : view.files)
+    if (const auto& all = by_inode[file.inode]; !file.inode.empty() && all.size() > file.symbols.size()) file.symbols = all;
+}
+
+/// NVIDIA's own libraries have a runtime inside too, of the release that they come with.
+bool is_of_nvidia(std::string_view soname) {
+  for (const char* start : {"libcu", "libnv", "libnccl", "libnpp"})
+    if (soname.starts_with(start)) return true;
+  return false;
+}
+
 }  // namespace
+
+void add_static_runtimes(const PlanSource& source, const ProcessPlan& plan, LoaderView& view) {
+  constexpr std::int64_t max_size = std::int64_t{1} << 30;
+  for (const LoadedObject& object : forecast_so_far(source, plan, source.machine.environment).objects) {
+    if (object.file == nullptr || object.file->state != "elf" || object.file->size > max_size) continue;
+    // A system library has no CUDA in it, unless it is what was asked for.
+    const bool of_system = object.rule == "default" || object.rule == "ld.so.cache" || object.rule == "loader";
+    if (of_system || is_of_nvidia(object.file->soname)) continue;
+    const auto reader = source.system.open(object.path);
+    if (!reader) continue;
+    const Fact<std::string> release = read_static_cuda_runtime(**reader);
+    for (LibraryFile& file : view.files)
+      if (file.path == object.file->path) file.runtime_inside = release;
+  }
+}
 
 void add_wanted_symbols(const PlanSource& source, LoaderView& view) {
   const Copies copies = copies_of(view);
@@ -90,11 +153,14 @@ void add_wanted_symbols(const PlanSource& source, LoaderView& view) {
     // One copy of everything: nothing can differ, nothing is read.
     const bool differs = std::ranges::any_of(
         file.needed, [&](const std::string& needed) { return has_two(needed) && is_cuda_library_name(needed); });
-    if (!differs) continue;
+    const bool driver = links_driver(file);
+    if (!differs && !driver) continue;
     const auto [it, added] = by_inode.try_emplace(file.inode);
-    if (added) compare(tables, file, copies, it->second);
+    if (added && differs) compare(tables, file, copies, it->second);
+    if (added && driver) compare_driver(tables, file, copies, view, it->second);
     file.wanted_symbols = it->second;
   }
+  share_symbols(view);
 }
 
 }  // namespace gpuvet

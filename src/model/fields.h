@@ -231,6 +231,7 @@ void visit_fields(Visitor&& v, auto&& o, const LibraryFile*) {
   v("wanted_symbols", o.wanted_symbols);
   v("dlopen_names", o.dlopen_names);
   v("library_version", o.library_version);
+  v("runtime_inside", o.runtime_inside);
   v("driver_version", o.driver_version);
   v("stub", o.stub);
 }

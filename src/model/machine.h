@@ -286,6 +286,7 @@ struct LibraryFile {
   std::vector<std::string> wanted_symbols;
   std::vector<std::string> dlopen_names;  ///< sonames in its read-only data that it does not list as needed: "libcuda.so.1"
   Fact<std::string> library_version;      ///< release of a CUDA library, read from its bytes: "9.1.0" of libcudnn
+  Fact<std::string> runtime_inside;       ///< CUDA release of a CUDA runtime that is linked into it ("13.0"); absent: none is
   Fact<std::string> driver_version;       ///< of an NVIDIA driver library: read from the file's bytes, never from its name
   bool stub = false;                      ///< toolkit's link-time stub, told from the content
   friend bool operator==(const LibraryFile&, const LibraryFile&) = default;

@@ -14,6 +14,7 @@ std::span<const Rule> user_driver_rules() {
       Rule{"compat-libcuda-shadows-driver-in-container", compat_libcuda_shadows_driver},
       Rule{"forward-compat-on-unsupported-gpu", forward_compat_on_unsupported_gpu},
       Rule{"driver-too-old-for-wheel", driver_too_old_for_wheel},
+      Rule{"driver-too-old-for-app", driver_too_old_for_app},
       Rule{"ptx-newer-than-driver", ptx_newer_than_driver},
       Rule{"libcuda-missing", libcuda_missing},
       Rule{"nvml-missing", nvml_missing},

@@ -32,6 +32,12 @@ std::optional<Finding> vgpu_guest_driver_mismatch(const RuleContext& context);
 std::optional<Finding> driver_too_old_for_wheel(const RuleContext& context);
 std::optional<Finding> ptx_newer_than_driver(const RuleContext& context);
 
+/// Adds how to come to a driver that is new enough, by where the driver comes from; nothing where none serves the GPUs here.
+void add_driver_update(const RuleContext& context, const DriverVersion& least, const CudaVersion& cuda, Finding& finding);
+
+// user_driver_app.cpp: the contract between other programs and the driver
+std::optional<Finding> driver_too_old_for_app(const RuleContext& context);
+
 /// What NVIDIA_REQUIRE_CUDA (and CUDA_VERSION) of an image ask for: its CUDA release; nothing when not told.
 std::optional<CudaVersion> image_cuda_version(const Machine& machine);
 

@@ -89,7 +89,20 @@ std::vector<NeedsCuda> all_needs(const RuleContext& context) {
   return all;
 }
 
-/// Where the driver comes from decides who updates it.
+/// Another build that the present driver serves; none when the user would have to go back in time for it.
+void add_other_build(const RuleContext& context, const NeedsCuda& need, Finding& finding) {
+  WheelNeeds needs = wheel_needs(context, *need.environment, need.framework);
+  if (!needs.driver && !needs.native_cuda) return;
+  const WheelChoice choice = choose_wheel(context.knowledge, needs);
+  if (!choice.found || (choice.older_release && !finding.repair.empty())) return;
+  if (!finding.repair.empty())
+    finding.repair.push_back(make_action(
+        "keep-driver-instead", {{"cuda", choice.cuda ? choice.cuda->text() : "-"}, {"driver", finding.parameters["driver"]}}));
+  for (Action& action : install_choice(context, *need.environment, choice)) finding.repair.push_back(std::move(action));
+}
+
+}  // namespace
+
 void add_driver_update(const RuleContext& context, const DriverVersion& least, const CudaVersion& cuda, Finding& finding) {
   if (context.in(World::Wsl2)) {
     finding.repair.push_back(make_action("update-windows-driver", {{"driver", least.text}, {"cuda", cuda.text()}}));
@@ -106,20 +119,6 @@ void add_driver_update(const RuleContext& context, const DriverVersion& least, c
       make_action("install-driver-branch", {{"branch", std::to_string(branch)}, {"flavor", recommended_flavor(context)}}));
   finding.repair.push_back(make_action("reboot"));
 }
-
-/// Another build that the present driver serves; none when the user would have to go back in time for it.
-void add_other_build(const RuleContext& context, const NeedsCuda& need, Finding& finding) {
-  WheelNeeds needs = wheel_needs(context, *need.environment, need.framework);
-  if (!needs.driver && !needs.native_cuda) return;
-  const WheelChoice choice = choose_wheel(context.knowledge, needs);
-  if (!choice.found || (choice.older_release && !finding.repair.empty())) return;
-  if (!finding.repair.empty())
-    finding.repair.push_back(make_action(
-        "keep-driver-instead", {{"cuda", choice.cuda ? choice.cuda->text() : "-"}, {"driver", finding.parameters["driver"]}}));
-  for (Action& action : install_choice(context, *need.environment, choice)) finding.repair.push_back(std::move(action));
-}
-
-}  // namespace
 
 std::optional<Finding> driver_too_old_for_wheel(const RuleContext& context) {
   const auto driver = running_driver(context);

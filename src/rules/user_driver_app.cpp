@@ -1,0 +1,158 @@
+// The contract between programs and the driver, by the programs' own files: functions of libcuda that they are linked against,
+// and the CUDA runtime that they bring. Frameworks of Python have rules of their own (user_driver_frameworks.cpp).
+
+#include <algorithm>
+
+#include "knowledge/cuda_libraries.h"
+#include "loader/library_family.h"
+#include "rules/evidence.h"
+#include "rules/framework_facts.h"
+#include "rules/user_driver.h"
+
+namespace gpuvet::user_driver {
+namespace {
+
+using Kind = SymbolConflict::Kind;
+
+const LoadedObject* object_at(const ProcessView& view, int index) {
+  return index < 0 || static_cast<std::size_t>(index) >= view.now.objects.size()
+             ? nullptr
+             : &view.now.objects[static_cast<std::size_t>(index)];
+}
+
+/// The driver that this very process gets: where it loads another libcuda than others (by an RPATH, say) that copy decides, if it
+/// is newer, as cuda-compat's is. Nothing where that is not told, or where other rules have to speak first.
+std::optional<RunningDriver> driver_of_process(const RuleContext& context, const ProcessView& view) {
+  auto driver = running_driver(context);
+  const LoadedObject* libcuda = loaded_library(view.now, "libcuda");
+  if (!driver || libcuda == nullptr || driver->from_windows) return driver;
+  const std::string* text = libcuda->file->driver_version.get();
+  const auto version = libcuda->file->stub || text == nullptr ? std::nullopt : DriverVersion::parse(*text);
+  if (!version || *version < driver->version) return std::nullopt;
+  if (driver->version < *version) {
+    driver->native = context.knowledge.native_cuda(*version);
+    driver->version = *version;
+    driver->origin = {libcuda->path, 0, "driver " + *text};
+  }
+  return driver;
+}
+
+// ---- functions of the driver -------------------------------------------------------------------------------------------
+
+/// A function that a file is linked against, that its libcuda does not export, and that is younger than that driver.
+struct LackedFunction {
+  const LoadedObject* wanted_by = nullptr;
+  const LoadedObject* libcuda = nullptr;
+  std::string name;  ///< the youngest of them
+  DriverEntryPoint since;
+  std::size_t count = 0;
+  bool at_load = false;
+};
+
+std::optional<LackedFunction> lacked_function(const RuleContext& context, const ProcessView& view, const CudaVersion& native) {
+  std::optional<LackedFunction> worst;
+  for (const SymbolConflict& conflict : view.conflicts) {
+    const LoadedObject* owner = object_at(view, conflict.expected_in);
+    const LoadedObject* wanted_by = object_at(view, conflict.wanted_by);
+    if (conflict.kind != Kind::SymbolMissing || conflict.note || owner == nullptr || wanted_by == nullptr) continue;
+    if (owner->file == nullptr || stem_of(*owner) != "libcuda" || owner->file->stub) continue;
+    // A part that is opened if it can be (a second back end) is passed over: the program goes on without it.
+    const auto step = static_cast<std::size_t>(wanted_by->step);
+    if (wanted_by->step >= 0 && step < view.plan->steps.size() && view.plan->steps[step].optional) continue;
+    for (const std::string& name : conflict.symbols) {
+      const auto since = driver_entry_point(context.knowledge, name);
+      if (!since || since->cuda <= native || (worst && since->cuda <= worst->since.cuda)) continue;
+      worst = LackedFunction{wanted_by, owner, name, *since, conflict.count, conflict.at_load};
+    }
+  }
+  return worst;
+}
+
+std::optional<Finding> judge_functions(const RuleContext& context, const ProcessView& view, const RunningDriver& driver) {
+  if (!driver.native) return std::nullopt;
+  const auto lacked = lacked_function(context, view, *driver.native);
+  if (!lacked) return std::nullopt;
+  Finding finding;
+  finding.variant = driver.from_windows ? "function-windows" : "";
+  finding.parameters = {{"program", view.label()},           {"file", std::string(base_name(lacked->wanted_by->path))},
+                        {"function", lacked->name},          {"count", std::to_string(lacked->count)},
+                        {"cuda", lacked->since.cuda.text()}, {"branch", "R" + std::to_string(lacked->since.branch)},
+                        {"driver", driver.version.text},     {"native", driver.native->text()}};
+  finding.evidence = {driver.origin,
+                      {lacked->wanted_by->path, 0, "linked against " + lacked->name + " of libcuda.so.1"},
+                      {lacked->libcuda->path, 0, "does not export " + lacked->name},
+                      {lacked->since.source, 0, lacked->name + " since CUDA " + lacked->since.cuda.text()}};
+  const auto least = DriverVersion::parse(std::to_string(lacked->since.branch) + ".0");
+  if (least) add_driver_update(context, *least, lacked->since.cuda, finding);
+  return finding;
+}
+
+// ---- the CUDA runtime --------------------------------------------------------------------------------------------------
+
+struct BroughtRuntime {
+  const LoadedObject* object = nullptr;
+  CudaVersion cuda;
+  bool inside = false;  ///< linked into the file
+};
+
+/// CUDA runtimes that come with the program's start, or with what was asked for: not those of parts that it opens if it can.
+std::vector<BroughtRuntime> runtimes_of(const ProcessView& view) {
+  std::vector<BroughtRuntime> all;
+  for (const LoadedObject& object : view.now.objects) {
+    if (object.file == nullptr) continue;
+    const auto step = static_cast<std::size_t>(object.step);
+    if (object.step >= 0 && step < view.plan->steps.size() && view.plan->steps[step].optional) continue;
+    const bool library = stem_of(object) == "libcudart";
+    const std::string* release = library ? object.file->library_version.get() : object.file->runtime_inside.get();
+    const auto cuda = release != nullptr ? CudaVersion::parse(*release) : std::nullopt;
+    if (cuda) all.push_back({&object, *cuda, !library});
+  }
+  return all;
+}
+
+std::optional<Finding> judge_runtime(const RuleContext& context, const ProcessView& view, const RunningDriver& driver) {
+  const auto runtimes = runtimes_of(view);
+  const auto too_new = [&](const BroughtRuntime& r) { return fit_of(context, driver, r.cuda) == DriverFit::TooOld; };
+  // A process with a second runtime that the driver serves may do its work with that one.
+  if (runtimes.empty() || !std::ranges::all_of(runtimes, too_new)) return std::nullopt;
+  const BroughtRuntime& runtime = runtimes.front();
+  const auto least = least_driver_for_framework(context.knowledge, runtime.cuda, driver.from_windows);
+  if (!least) return std::nullopt;
+  Finding finding;
+  finding.variant = driver.from_windows ? "runtime-windows" : "runtime";
+  finding.parameters = {{"program", view.label()},
+                        {"file", std::string(base_name(runtime.object->path))},
+                        {"cuda", runtime.cuda.text()},
+                        {"major", std::to_string(runtime.cuda.major)},
+                        {"least", least->text},
+                        {"driver", driver.version.text},
+                        {"native", driver.native ? driver.native->text() : "?"}};
+  finding.evidence = {driver.origin};
+  if (runtime.inside)
+    finding.evidence.push_back({runtime.object->path, 0, "the CUDA " + runtime.cuda.text() + " runtime is linked into it"});
+  else
+    finding.evidence.push_back(quote(view, *runtime.object));
+  add_driver_update(context, *least, runtime.cuda, finding);
+  return finding;
+}
+
+}  // namespace
+
+std::optional<Finding> driver_too_old_for_app(const RuleContext& context) {
+  for (const ProcessView& view : context.processes) {
+    const auto driver = driver_of_process(context, view);
+    if (!driver) continue;
+    auto finding = judge_runtime(context, view, *driver);
+    if (!finding) finding = judge_functions(context, view, *driver);
+    if (!finding) continue;
+    // A framework is named by its own rule.
+    if (view.plan->kind == "python" && driver_too_old_for_wheel(context)) continue;
+    const std::string native = driver->native ? driver->native->text() : "";
+    if (!native.empty())
+      finding->repair.push_back(make_action("use-program-for-older-cuda", {{"program", view.label()}, {"cuda", native}}));
+    return finding;
+  }
+  return std::nullopt;
+}
+
+}  // namespace gpuvet::user_driver
