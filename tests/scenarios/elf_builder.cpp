@@ -4,10 +4,12 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 
 #include "../support/module_signature.h"
+#include "../unit/elf/small_fatbin.h"
 
 namespace gpuvet::test {
 namespace {
@@ -103,6 +105,13 @@ void write_section(Bytes& out, const Layout& layout, const Section& s, std::uint
   layout.word(out, s.entry_size);
 }
 
+/// PT_LOAD, PT_DYNAMIC and, of a program, PT_INTERP.
+std::size_t program_count(const std::vector<Section>& sections) {
+  for (const Section& s : sections)
+    if (s.name == ".interp") return 3;
+  return 2;
+}
+
 /// Lays sections out one after the other and writes the file. Section 0 must be the null section.
 std::string assemble(const Layout& layout, std::uint16_t type, std::uint16_t machine, std::vector<Section>& sections, bool dynamic) {
   Section names{".shstrtab", 3, 0, std::string(1, '\0')};
@@ -115,7 +124,7 @@ std::string assemble(const Layout& layout, std::uint16_t type, std::uint16_t mac
       sections.back().content += name;
     }
   }
-  const std::size_t programs = dynamic ? 2 : 0;
+  const std::size_t programs = dynamic ? program_count(sections) : 0;
   std::uint64_t offset = aligned(layout.header() + programs * layout.program());
   for (std::size_t i = 1; i < sections.size(); ++i) {
     sections[i].offset = offset;
@@ -127,6 +136,7 @@ std::string assemble(const Layout& layout, std::uint16_t type, std::uint16_t mac
     write_program(out, layout, {1, 5, 0, offset, 0x1000});
     for (const Section& s : sections) {
       if (s.type == 6) write_program(out, layout, {2, 6, s.offset, s.content.size(), 8});
+      if (s.name == ".interp") write_program(out, layout, {3, 4, s.offset, s.content.size(), 1});
     }
   }
   for (std::size_t i = 1; i < sections.size(); ++i) {
@@ -145,16 +155,60 @@ std::uint32_t add_string(std::string& table, std::string_view text) {
   return offset;
 }
 
-std::string symbol_table(const Layout& layout, const std::vector<std::uint32_t>& names) {
+struct TableSymbol {
+  std::uint32_t name = 0;
+  bool defined = true;
+  std::uint64_t address = 0x100, size = 4;
+};
+
+std::string symbol_table(const Layout& layout, const std::vector<TableSymbol>& symbols) {
   Bytes out;
   out.pad_to(layout.wide ? 24 : 16);
-  for (const std::uint32_t name : names) {
-    out.u32(name);
-    if (!layout.wide) out.u32(0x100), out.u32(4);
+  for (const TableSymbol& symbol : symbols) {
+    const std::uint64_t address = symbol.defined ? symbol.address : 0, size = symbol.defined ? symbol.size : 0;
+    out.u32(symbol.name);
+    if (!layout.wide) out.u32(address), out.u32(size);
     out.data.push_back(0x12);  // STB_GLOBAL, STT_FUNC
     out.data.push_back(0);
-    out.u16(1);
-    if (layout.wide) out.u64(0x100), out.u64(4);
+    out.u16(symbol.defined ? 1 : 0);
+    if (layout.wide) out.u64(address), out.u64(size);
+  }
+  return out.data;
+}
+
+std::uint32_t sysv_hash(std::string_view name) {
+  std::uint32_t h = 0;
+  for (const char c : name) {
+    h = (h << 4) + static_cast<unsigned char>(c);
+    const std::uint32_t high = h & 0xf0000000u;
+    h ^= high >> 24;
+    h &= ~high;
+  }
+  return h;
+}
+
+/// .gnu.version_d: the file itself, then each version.
+std::string version_definitions(const std::vector<std::uint32_t>& names, const std::vector<std::string>& texts) {
+  Bytes out;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    out.u16(1), out.u16(i == 0 ? 1 : 0), out.u16(i + 1), out.u16(1);
+    out.u32(sysv_hash(texts[i])), out.u32(20), out.u32(i + 1 < names.size() ? 28 : 0);
+    out.u32(names[i]), out.u32(0);
+  }
+  return out.data;
+}
+
+struct NeededVersion {
+  std::uint32_t file, name;
+  std::string text;
+};
+
+/// .gnu.version_r: one record a version, though linkers join those of a file.
+std::string version_needs(const std::vector<NeededVersion>& needs) {
+  Bytes out;
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    out.u16(1), out.u16(1), out.u32(needs[i].file), out.u32(16), out.u32(i + 1 < needs.size() ? 32 : 0);
+    out.u32(sysv_hash(needs[i].text)), out.u16(0), out.u16(i + 2), out.u32(needs[i].name), out.u32(0);
   }
   return out.data;
 }
@@ -173,37 +227,126 @@ std::string hash_table(std::size_t symbols) {
 
 std::string build_shared_library(const SharedLibrarySpec& spec) {
   const Layout layout{spec.elf_class == 64};
-  std::string strings(1, '\0');
-  std::vector<std::uint32_t> needed, symbols;
-  for (const auto& name : spec.needed) needed.push_back(add_string(strings, name));
-  const std::uint32_t soname = add_string(strings, spec.soname);
-  for (const auto& name : spec.symbols) symbols.push_back(add_string(strings, name));
+  std::string strings(1, '\0'), text;
+  const auto name_all = [&](const std::vector<std::string>& names) {
+    std::vector<std::uint32_t> offsets;
+    for (const auto& name : names) offsets.push_back(add_string(strings, name));
+    return offsets;
+  };
+  const auto needed = name_all(spec.needed);
+  const std::uint32_t soname = add_string(strings, spec.soname), rpath = add_string(strings, spec.rpath), runpath = add_string(strings, spec.runpath);
+  std::vector<TableSymbol> symbols;
+  for (const auto& name : spec.imports) symbols.push_back({add_string(strings, name), false, 0, 0});
+  for (const auto& name : spec.symbols) symbols.push_back({add_string(strings, name), true, 0x100, 4});
+  const std::size_t first_function = symbols.size();
+  for (const auto& [name, code] : spec.functions) {
+    symbols.push_back({add_string(strings, name), true, text.size(), code.size()});
+    text += code;
+  }
+  std::vector<std::string> defined;
+  if (!spec.version_definitions.empty()) defined.push_back(spec.soname);
+  defined.insert(defined.end(), spec.version_definitions.begin(), spec.version_definitions.end());
+  const std::string definitions = version_definitions(name_all(defined), defined);
+  std::vector<NeededVersion> needs;
+  for (const auto& [file, version] : spec.version_needs) needs.push_back({add_string(strings, file), add_string(strings, version), version});
 
   std::vector<Section> sections = {{"", 0, 0, ""},
                                    {".hash", 5, 2, hash_table(symbols.size()), 2},
                                    {".dynsym", 11, 2, symbol_table(layout, symbols), 3, 1, layout.wide ? 24u : 16u},
                                    {".dynstr", 3, 2, strings},
                                    {".rodata", 1, 2, spec.read_only_data},
-                                   {".dynamic", 6, 3, "", 3, 0, layout.wide ? 16u : 8u}};
+                                   {".text", 1, 6, text},
+                                   {".gnu.version_d", 0x6ffffffd, 2, definitions, 3},
+                                   {".gnu.version_r", 0x6ffffffe, 2, version_needs(needs), 3}};
+  if (!spec.fatbin.empty()) sections.push_back({".nv_fatbin", 1, 2, spec.fatbin});
+  if (!spec.interpreter.empty()) sections.push_back({".interp", 1, 2, spec.interpreter + '\0'});
+  sections.push_back({".dynamic", 6, 3, "", 3, 0, layout.wide ? 16u : 8u});
   // Offsets are fixed by the sizes, so .dynamic can be written before assembling.
-  std::uint64_t offset = aligned(layout.header() + 2 * layout.program());
+  std::uint64_t offset = aligned(layout.header() + program_count(sections) * layout.program());
   std::vector<std::uint64_t> offsets(sections.size());
   for (std::size_t i = 1; i < sections.size(); ++i) {
     offsets[i] = offset;
     offset = aligned(offset + sections[i].content.size());
   }
+  for (std::size_t i = first_function; i < symbols.size(); ++i) symbols[i].address += offsets[5];
+  sections[2].content = symbol_table(layout, symbols);
   Bytes dynamic;
   const auto entry = [&](std::uint64_t tag, std::uint64_t value) { layout.word(dynamic, tag), layout.word(dynamic, value); };
   for (const std::uint32_t name : needed) entry(1, name);
   if (!spec.soname.empty()) entry(14, soname);
+  if (!spec.rpath.empty()) entry(15, rpath);
+  if (!spec.runpath.empty()) entry(29, runpath);
   entry(4, offsets[1]);
   entry(5, offsets[3]);
   entry(6, offsets[2]);
   entry(10, strings.size());
   entry(11, layout.wide ? 24 : 16);
+  if (!defined.empty()) entry(0x6ffffffc, offsets[6]), entry(0x6ffffffd, defined.size());
+  if (!needs.empty()) entry(0x6ffffffe, offsets[7]), entry(0x6fffffff, needs.size());
   entry(0, 0);
-  sections[5].content = dynamic.data;
+  sections.back().content = dynamic.data;
   return assemble(layout, 3, machine_number(spec.machine), sections, true);
+}
+
+namespace {
+
+std::string little_endian(std::uint32_t number) {
+  Bytes out;
+  out.u32(number);
+  return out.data;
+}
+
+std::vector<unsigned> numbers_of(const std::string& version) {
+  std::vector<unsigned> numbers;
+  for (std::size_t at = 0; at < version.size(); at = std::min(version.find('.', at), version.size() - 1) + 1)
+    numbers.push_back(static_cast<unsigned>(std::stoul(version.substr(at))));
+  numbers.resize(std::max<std::size_t>(numbers.size(), 3), 0);
+  return numbers;
+}
+
+/// mov eax, NUMBER; ret
+std::string returns_number(std::uint32_t number) { return "\xb8" + little_endian(number) + "\xc3"; }
+
+/// mov dword [rdi], A; mov dword [rsi], B; xor eax, eax; ret
+std::string stores_numbers(unsigned first, unsigned second) {
+  return "\xc7\x07" + little_endian(first) + "\xc7\x06" + little_endian(second) + "\x31\xc0\xc3";
+}
+
+}  // namespace
+
+void tell_release(SharedLibrarySpec& spec, const std::string& version) {
+  const auto n = numbers_of(version);
+  const std::string stem = spec.soname.substr(0, spec.soname.find(".so"));
+  const std::uint32_t dotted = n[0] * (n[0] < 9 && stem.starts_with("libcudnn") ? 1000 : 10000) + n[1] * 100 + n[2];
+  const auto numbered = [&](const char* function) { spec.functions.emplace_back(function, returns_number(dotted)); };
+  if (stem == "libcudart") spec.functions.emplace_back("cudaRuntimeGetVersion", returns_number(n[0] * 1000 + n[1] * 10));
+  if (stem == "libcublasLt") numbered("cublasLtGetVersion");
+  if (stem == "libcublas") numbered("cublasGetVersion_v2");
+  if (stem == "libcudnn" || stem == "libcudnn_graph") numbered("cudnnGetVersion");
+  if (stem == "libcudnn_ops") numbered("cudnnOpsVersionCheck");
+  if (stem == "libcudnn_cnn") numbered("cudnnCnnVersionCheck");
+  if (stem == "libcudnn_adv") numbered("cudnnAdvVersionCheck");
+  if (stem == "libnccl") numbered("ncclGetVersion");
+  if (stem == "libcusparse") numbered("cusparseGetVersion");
+  if (stem == "libnvrtc") spec.functions.emplace_back("nvrtcVersion", stores_numbers(n[0], n[1]));
+  if (stem == "libnvrtc-builtins") spec.symbols.push_back("__nvrtc_builtins__" + std::to_string(n[0]) + "_" + std::to_string(n[1]) + "_getBuiltinHeader");
+  // Each release keeps the names of those before it.
+  if (stem == "libnvJitLink")
+    for (unsigned minor = 0; minor <= n[1]; ++minor) spec.symbols.push_back("__nvJitLinkComplete_" + std::to_string(n[0]) + "_" + std::to_string(minor));
+}
+
+std::string build_fatbin(const std::vector<std::string>& targets) {
+  std::vector<Entry> entries;
+  for (const auto& target : targets) {
+    const bool ptx = target.starts_with("compute_");
+    const auto arch = static_cast<unsigned>(std::stoul(target.substr(target.find('_') + 1)));
+    Entry entry;
+    entry.kind = ptx ? 1 : 2;
+    entry.arch = arch;
+    entry.payload = ptx ? ".version 8.0\n.target sm_" + std::to_string(arch) + "\n.address_size 64\n" : cubin(arch, {".text._Z6kernelPf"}, "", arch >= 100);
+    entries.push_back(std::move(entry));
+  }
+  return container(entries);
 }
 
 std::string build_kernel_module(const std::vector<std::pair<std::string, std::string>>& modinfo) {

@@ -15,9 +15,23 @@ struct SharedLibrarySpec {
   std::string machine = "x86_64";    ///< or "aarch64", "i386"
   int elf_class = 64;
   std::string read_only_data;        ///< content of .rodata
+  std::string rpath, runpath;
+  std::vector<std::string> imports;  ///< undefined functions
+  std::vector<std::pair<std::string, std::string>> functions;  ///< exported, with their machine code
+  std::vector<std::string> version_definitions;                ///< "GLIBC_2.17", …
+  std::vector<std::pair<std::string, std::string>> version_needs;  ///< soname, version
+  std::string fatbin;       ///< content of .nv_fatbin
+  std::string interpreter;  ///< not empty: a program
 };
 
 std::string build_shared_library(const SharedLibrarySpec& spec);
+
+/// Makes a library tell its release as NVIDIA's do: by the number that its version function returns, or by the names that it
+/// exports. By soname: libcudart, libcublasLt, libcudnn and its parts, libnccl, libcusparse, libnvrtc, libnvrtc-builtins, libnvJitLink.
+void tell_release(SharedLibrarySpec& spec, const std::string& version);
+
+/// A fat binary with (empty) code for "sm_80", "compute_90" (PTX).
+std::string build_fatbin(const std::vector<std::string>& targets);
 
 /// An ELF relocatable with a .modinfo section of "key=value" strings.
 std::string build_kernel_module(const std::vector<std::pair<std::string, std::string>>& modinfo);

@@ -190,6 +190,15 @@ void MachineBuilder::library(const std::string& path, const Options& options) {
   spec.elf_class = get(options, "class", "64") == "32" ? 32 : 64;
   if (spec.elf_class == 32 && !options.contains("machine")) spec.machine = "i386";
   spec.symbols = split(get(options, "symbols", ""), ',');
+  spec.rpath = get(options, "rpath", "");
+  spec.runpath = get(options, "runpath", "");
+  spec.imports = split(get(options, "imports", ""), ',');
+  spec.version_definitions = split(get(options, "defines", ""), ',');
+  for (const auto& need : split(get(options, "version-needs", ""), ',')) spec.version_needs.emplace_back(need.substr(0, need.find(':')), need.substr(need.find(':') + 1));
+  spec.interpreter = get(options, "interpreter", "");
+  if (options.contains("program")) spec.interpreter = "/lib64/ld-linux-x86-64.so.2";
+  if (options.contains("version")) tell_release(spec, get(options, "version", ""));
+  if (options.contains("code")) spec.fatbin = build_fatbin(split(get(options, "code", ""), ','));
   const std::string version = get(options, "driver", "");
   if (spec.soname.starts_with("libcuda.so") && spec.symbols.empty()) {
     spec.symbols = {"cuInit", "cuDriverGetVersion", "cuDeviceGet", "cuDeviceGetCount", "cuGetErrorString", "cuGetProcAddress", "cuModuleLoadData"};

@@ -1,5 +1,7 @@
 #include "software_builder.h"
 
+#include <functional>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -243,6 +245,94 @@ void add_wheel(MachineBuilder& builder, const std::string& prefix, const std::st
   builder.tree.add_file(info + "/top_level.txt", import + "\n");
 }
 
+namespace {
+
+/// RPATH of torch's own libraries (pytorch, .ci/manywheel/repair_wheel.py), for CUDA 12 and 13.
+std::string torch_rpath(const std::string& cuda) {
+  if (cuda.starts_with("13")) return "$ORIGIN/../../nvidia/cudnn/lib:$ORIGIN/../../nvidia/nccl/lib:$ORIGIN/../../nvidia/cu13/lib:$ORIGIN:$ORIGIN/lib";
+  std::string path;
+  for (const char* folder : {"cublas", "cuda_cupti", "cuda_nvrtc", "cuda_runtime", "cudnn", "cufft", "curand", "cusolver", "cusparse", "nccl"})
+    path += std::string("$ORIGIN/../../nvidia/") + folder + "/lib:";
+  return path + "$ORIGIN:$ORIGIN/lib";
+}
+
+/// Files that need each other as those of the wheel do; code=sm_80,compute_90: what libtorch_cuda.so carries.
+void link_torch(MachineBuilder& builder, const std::string& prefix, const Options& options) {
+  const std::string cuda = get(options, "cuda"), major = leading(cuda, 1), site = site_packages_of(builder, prefix), rpath = torch_rpath(cuda);
+  const std::string cudnn = "libcudnn.so." + get(options, "cudnn-soname", "9");
+  const auto put = [&](const std::string& file, const std::string& soname, const std::string& needed, Options more = {}) {
+    more.insert({{"soname", soname}, {"needed", needed + ",libc.so.6"}, {"rpath", rpath}});
+    builder.tree.remove(site + "/torch/" + file);
+    builder.library(site + "/torch/" + file, more);
+  };
+  Options with_code;
+  if (options.contains("code")) with_code["code"] = get(options, "code");
+  if (options.contains("imports")) with_code["imports"] = get(options, "imports");
+  put("lib/libtorch_global_deps.so", "libtorch_global_deps.so", "libcudart.so." + major);
+  put("lib/libc10.so", "libc10.so", "libstdc++.so.6");
+  put("lib/libc10_cuda.so", "libc10_cuda.so", "libcudart.so." + major + ",libc10.so");
+  put("lib/libtorch_cpu.so", "libtorch_cpu.so", "libc10.so,libcudart.so." + major);
+  put("lib/libtorch_cuda.so", "libtorch_cuda.so",
+      "libc10_cuda.so,libcudart.so." + major + ",libcusparse.so.12,libnccl.so.2,libcublas.so." + major + ",libcublasLt.so." + major + "," + cudnn + ",libc10.so,libtorch_cpu.so", with_code);
+  put("lib/libcaffe2_nvrtc.so", "", "libnvrtc.so." + major + ",libcuda.so.1");
+  put("lib/libtorch.so", "libtorch.so", "libtorch_cpu.so,libtorch_cuda.so");
+  put("lib/libtorch_python.so", "libtorch_python.so", "libtorch.so,libtorch_cpu.so,libtorch_cuda.so,libc10.so");
+  put("_C.cpython-3" + python_minor(builder, prefix) + "-x86_64-linux-gnu.so", "", "libtorch_python.so");
+}
+
+/// cuDNN 9 as its wheel and its packages lay it out: a front library that opens its parts by name.
+void link_cudnn(MachineBuilder& builder, const std::string& folder, const std::string& version) {
+  const auto put = [&](const std::string& soname, const std::string& needed) {
+    builder.tree.remove(folder + "/" + soname);
+    builder.library(folder + "/" + soname, {{"soname", soname}, {"needed", needed}, {"runpath", "$ORIGIN"}, {"version", soname == "libcudnn.so.9" ? "" : version}});
+  };
+  put("libcudnn.so.9", "libc.so.6");
+  put("libcudnn_graph.so.9", "libc.so.6");
+  put("libcudnn_ops.so.9", "libcudnn_graph.so.9,libc.so.6");
+  put("libcudnn_cnn.so.9", "libcudnn_ops.so.9,libcudnn_graph.so.9,libc.so.6");
+  put("libcudnn_adv.so.9", "libcudnn_ops.so.9,libcudnn_graph.so.9,libc.so.6");
+}
+
+/// Libraries of a CUDA release in one folder each (`folder_of`), that need each other as NVIDIA's do.
+void link_cuda(MachineBuilder& builder, const std::string& release, const std::function<std::string(const std::string&)>& folder_of) {
+  const std::string major = leading(release, 1), minor = release.substr(major.size() + 1), two = leading(release, 2);
+  const auto put = [&](const std::string& family, const std::string& soname, Options options) {
+    options["soname"] = soname;
+    const std::string path = folder_of(family) + "/" + soname;
+    builder.tree.remove(path);
+    builder.library(path, options);
+  };
+  put("cuda_runtime", "libcudart.so." + major, {{"version", two}});
+  // Up to CUDA 12 libnvrtc finds its builtins beside itself, that of 13 has no path of its own (readelf -d of the wheels).
+  put("cuda_nvrtc", "libnvrtc.so." + major, {{"version", two}, {"runpath", major == "13" ? "" : "$ORIGIN"}});
+  put("cuda_nvrtc", "libnvrtc-builtins.so." + two, {{"version", two}});
+  put("nvjitlink", "libnvJitLink.so." + major, {{"version", two}});
+  put("cublas", "libcublasLt.so." + major, {{"version", two + ".5"}, {"runpath", "$ORIGIN"}, {"symbols", "cublasLtMatmul,cublasLtSince_" + two}});
+  put("cublas", "libcublas.so." + major, {{"needed", "libcublasLt.so." + major + ",libc.so.6"}, {"runpath", "$ORIGIN"}, {"imports", "cublasLtMatmul,cublasLtSince_" + two}});
+  put("cusparse", "libcusparse.so.12",
+      {{"needed", "libnvJitLink.so." + major + ",libc.so.6"}, {"runpath", "$ORIGIN/../../nvjitlink/lib:$ORIGIN"}, {"imports", "__nvJitLinkComplete_" + major + "_" + leading(minor, 1)}});
+}
+
+}  // namespace
+
+void add_cuda_libraries(MachineBuilder& builder, const std::string& folder, const std::string& release, const Options& options) {
+  link_cuda(builder, release, [&](const std::string&) { return folder; });
+  if (options.contains("cudnn")) link_cudnn(builder, folder, get(options, "cudnn"));
+}
+
+void add_cudnn(MachineBuilder& builder, const std::string& folder, const std::string& version) { link_cudnn(builder, folder, version); }
+
+void add_libc(MachineBuilder& builder, const std::string& folder, const std::string& glibc, const std::string& glibcxx) {
+  const auto versions = [](const std::string& family, const std::string& newest) {
+    std::string list;
+    for (int i = 0; i <= std::stoi(newest.substr(newest.rfind('.') + 1)); ++i) list += (list.empty() ? "" : ",") + family + newest.substr(0, newest.rfind('.') + 1) + std::to_string(i);
+    return list;
+  };
+  builder.library(folder + "/libc.so.6", {{"soname", "libc.so.6"}, {"needed", ""}, {"defines", versions("GLIBC_", glibc)}});
+  builder.library(folder + "/libm.so.6", {{"soname", "libm.so.6"}, {"defines", versions("GLIBC_", glibc)}});
+  builder.library(folder + "/libstdc++.so.6", {{"soname", "libstdc++.so.6"}, {"defines", versions("GLIBCXX_", glibcxx)}});
+}
+
 void add_torch(MachineBuilder& builder, const std::string& prefix, const std::string& version, const Options& options) {
   const std::string cuda = get(options, "cuda"), hip = get(options, "hip");
   Options wheel = options;
@@ -254,6 +344,7 @@ void add_torch(MachineBuilder& builder, const std::string& prefix, const std::st
   const auto quoted = [](const std::string& text) { return text.empty() ? std::string("None") : "'" + text + "'"; };
   builder.tree.add_file(site_packages_of(builder, prefix) + "/torch/version.py", "from typing import Optional\n\n__all__ = ['__version__', 'debug', 'cuda', 'git_version', 'hip']\n__version__ = '" + version +
                                                                                      "'\ndebug = False\ncuda: Optional[str] = " + quoted(cuda) + "\ngit_version = '0123456789abcdef'\nhip: Optional[str] = " + quoted(hip) + "\n");
+  if (options.contains("linked") && !cuda.empty()) link_torch(builder, prefix, options);
 }
 
 void add_tensorflow(MachineBuilder& builder, const std::string& prefix, const std::string& version, const Options& options) {
@@ -300,6 +391,12 @@ void add_nvidia_wheels(MachineBuilder& builder, const std::string& prefix, const
     const bool own_folder = cu12 || wheel.name.ends_with("-" + major);
     add_wheel(builder, prefix, name, wheel.version, {{"import", "nvidia"}, {"tag", "py3-none-manylinux2014_x86_64"}, {"files", "nvidia/" + (own_folder ? wheel.folder : major) + "/lib/" + wheel.soname}});
   }
+  if (!options.contains("linked")) return;
+  const std::string nvidia = site_packages_of(builder, prefix) + "/nvidia/";
+  link_cuda(builder, version, [&](const std::string& family) { return nvidia + (cu12 ? family : major) + "/lib"; });
+  const std::string cudnn = get(options, "cudnn", "9.1.0.70");
+  if (cudnn.starts_with("9")) link_cudnn(builder, nvidia + "cudnn/lib", leading(cudnn, 3));
+  builder.library(nvidia + "nccl/lib/libnccl.so.2", {{"soname", "libnccl.so.2"}, {"version", get(options, "nccl", "2.21.5")}, {"symbols", "ncclCommInitRank,ncclCommRegister"}});
 }
 
 void add_conda_package(MachineBuilder& builder, const std::string& prefix, const std::string& name, const std::string& version, const std::string& build, const Options& options) {

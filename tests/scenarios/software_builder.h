@@ -36,6 +36,13 @@ void add_tensorflow(MachineBuilder& builder, const std::string& prefix, const st
 /// The usual nvidia-* wheels of a CUDA major ("cu12", "cu13") with their libraries; without=NAME,…; version=12.4 for the runtime's.
 void add_nvidia_wheels(MachineBuilder& builder, const std::string& prefix, const std::string& major, const Options& options);
 
+/// Libraries of a CUDA release in one folder, linked with each other as NVIDIA's are; cudnn=9.1.0: and cuDNN.
+void add_cuda_libraries(MachineBuilder& builder, const std::string& folder, const std::string& release, const Options& options);
+/// cuDNN 9 with its parts.
+void add_cudnn(MachineBuilder& builder, const std::string& folder, const std::string& version);
+/// libc.so.6, libm.so.6 and libstdc++.so.6 that define versions up to these ("2.35", "3.4.30").
+void add_libc(MachineBuilder& builder, const std::string& folder, const std::string& glibc, const std::string& glibcxx);
+
 /// A package in conda-meta; channel=….
 void add_conda_package(MachineBuilder& builder, const std::string& prefix, const std::string& name, const std::string& version,
                        const std::string& build, const Options& options);
