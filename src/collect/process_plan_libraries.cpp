@@ -32,7 +32,8 @@ std::string_view minor_of(std::string_view version) {
 }
 
 /// The names of a row for one caller; those that need a release that is not known are left out.
-std::vector<std::string> names_for(const PlanSource& source, const LoadingRow& row, const LoadedObject& caller) {
+std::vector<std::string> names_for(const PlanSource& source, const LoadingRow& row, const LoadedObject& caller,
+                                   const std::string& program_folder) {
   std::vector<std::string> out;
   const std::string& soname = caller.file->soname;
   const auto at = soname.find(".so.");
@@ -46,7 +47,11 @@ std::vector<std::string> names_for(const PlanSource& source, const LoadingRow& r
       if (at == std::string::npos) continue;
       name = replaced(std::move(name), "{soversion}", std::string_view(soname).substr(at + 4));
     }
-    // "./X": beside the caller.
+    // "./X": beside the caller; "%program/X": beside the program.
+    if (name.starts_with("%program/")) {
+      if (program_folder.empty()) continue;
+      name = program_folder + name.substr(8);
+    }
     if (name.starts_with("./")) name = std::string(folder_of(caller.path)) + name.substr(1);
     out.push_back(std::move(name));
   }
@@ -64,7 +69,12 @@ void add_steps_of(const PlanSource& source, const LoadingRow& row, const LoadedO
     if (names.empty() || plan.steps.size() >= max_steps) return;
     plan.steps.push_back({std::move(names), object.path, row.global, true, row.why, {}});
   };
-  std::vector<std::string> names = names_for(source, row, object);
+  const LibraryFile* program = plan.program.empty() ? nullptr : source.objects.open(plan.program);
+  const std::string folder = program == nullptr ? "" : std::string(folder_of(program->real_path));
+  std::vector<std::string> names = names_for(source, row, object, folder);
+  // A copy beside the caller is worth knowing, also where no rule of the loader leads to it.
+  for (const std::string& name : names)
+    if (name.find('/') == std::string::npos) (void)source.objects.open(std::string(folder_of(object.path)) + "/" + name);
   if (!row.each) return add(std::move(names));
   for (std::string& name : names) add({std::move(name)});
 }

@@ -56,8 +56,10 @@ class PythonPlan {
   /// False: the table has nothing for this name.
   bool framework(std::string_view name, int depth = 0);
   /// The extension modules of a package that the table does not know.
-  bool package(std::string_view name);
+  void package(std::string_view name);
   void set_importer();
+  /// Something that the process cannot do without is there.
+  bool found() const { return found_; }
 
  private:
   void row(const LoadingRow& row, const std::string& cuda, int depth);
@@ -70,6 +72,7 @@ class PythonPlan {
   const PythonEnvironment& environment_;
   PythonNames names_;
   ProcessPlan& plan_;
+  bool found_ = false;
   std::string importer_;  ///< libpython, where the interpreter is a small program around it
 };
 
@@ -132,6 +135,7 @@ void PythonPlan::row(const LoadingRow& row, const std::string& cuda, int depth) 
     if (!row.optional && !row.names.empty()) missing(row, row.names.front());
     return;
   }
+  found_ = found_ || !row.optional;
   const auto add = [&](std::vector<std::string> names) {
     plan_.steps.push_back({std::move(names), caller_of(row), row.global, row.optional, row.why, {}});
   };
@@ -154,21 +158,21 @@ bool PythonPlan::framework(std::string_view name, int depth) {
   return true;
 }
 
-bool PythonPlan::package(std::string_view name) {
-  if (name.find('/') != std::string_view::npos || name.starts_with('.')) return false;
+void PythonPlan::package(std::string_view name) {
+  if (name.find('/') != std::string_view::npos || name.starts_with('.')) return;
   std::string package(name);
   std::ranges::replace(package, '-', '_');
   const std::string folder = names_.package_folder(package);
   std::vector<std::string> modules;
   if (!folder.empty()) modules = names_.extension_modules(folder, max_modules);
   if (const std::string single = names_.module(package); !single.empty()) modules.push_back(single);
-  if (folder.empty() && modules.empty()) return false;
+  if (folder.empty() && modules.empty()) return;
+  found_ = true;
   for (std::string& module : modules)
     plan_.steps.push_back({{std::move(module)}, importer_, false, true, "an extension module of " + std::string(name), {}});
   plan_.problems.push_back(
       {folder.empty() ? environment_.prefix : folder, 0,
        "in which order " + std::string(name) + " imports its extension modules, and whether it does, is not known"});
-  return true;
 }
 
 }  // namespace
@@ -184,9 +188,8 @@ tl::expected<ProcessPlan, std::string> python_plan(const PlanSource& source, con
   if (plan.program.empty()) return tl::unexpected(environment.prefix + " has no interpreter that was seen");
   PythonPlan builder(source, environment, plan);
   builder.set_importer();
-  if (!builder.framework(name) && !builder.package(name))
-    return tl::unexpected(std::string(name) + " is not installed in " + environment.prefix);
-  if (plan.steps.empty()) return tl::unexpected(std::string(name) + " is not installed in " + environment.prefix);
+  if (!builder.framework(name)) builder.package(name);
+  if (!builder.found()) return tl::unexpected(std::string(name) + " is not installed in " + environment.prefix);
   return plan;
 }
 
