@@ -92,6 +92,29 @@ bool takes_system_libraries(const RuleContext& context, const FrameworkInstall& 
          find_package(environment, "nvidia-cublas") == nullptr && loader_finds(context.machine, "libcublas.so." + major);
 }
 
+/// The forecast of a framework's process in an environment, or null: none was made.
+const ProcessView* process_of(const RuleContext& context, const PythonEnvironment& environment, std::string_view framework) {
+  for (const ProcessView& view : context.processes)
+    if (view.plan->kind == "python" && view.plan->prefix == environment.prefix &&
+        framework_of_package(view.plan->framework) == framework)
+      return &view;
+  return nullptr;
+}
+
+/// Everything that the process cannot do without is found, and fits.
+bool loads(const ProcessView& view) {
+  const bool missing = std::ranges::any_of(view.now.missing, [](const MissingLibrary& m) { return !m.optional; });
+  const bool broken = std::ranges::any_of(view.conflicts, [](const SymbolConflict& c) { return !c.note; });
+  return !missing && !broken && view.plan->problems.empty();
+}
+
+/// LD_LIBRARY_PATH leads nowhere, or the forecast shows that all is found and fits with it too.
+bool right_libraries_are_taken(const RuleContext& context, const FrameworkInstall& install) {
+  if (own_libraries_come_first(context) || takes_system_libraries(context, install)) return true;
+  const ProcessView* view = process_of(context, *install.environment, install.framework);
+  return view != nullptr && loads(*view);
+}
+
 /// Of CuPy, ONNX Runtime and the like: which libraries they take from outside is known, how their code serves a GPU is not asked.
 std::vector<CudaNeeds> other_needs(const RuleContext& context, const PythonEnvironment& environment) {
   auto all = cuda_needs(context, environment);
@@ -143,8 +166,8 @@ LinkView view_runtime_libraries(const RuleContext& context) {
     view.detail += (view.detail.empty() ? "CUDA " : ", CUDA ") + needs.cuda + " (" + needs.framework + ")";
   }
   for (const FrameworkInstall& install : installs) {
-    view.seen_good = view.seen_good && has_own_cuda_libraries(context, install) &&
-                     (own_libraries_come_first(context) || takes_system_libraries(context, install));
+    view.seen_good =
+        view.seen_good && has_own_cuda_libraries(context, install) && right_libraries_are_taken(context, install);
     if (install.cuda)
       view.detail += (view.detail.empty() ? "CUDA " : ", CUDA ") + install.cuda->text() + " (" + install.framework + ")";
   }

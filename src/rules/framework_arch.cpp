@@ -56,9 +56,12 @@ std::optional<Finding> judge_code(const RuleContext& context, Wanted wanted) {
                             {"environment", label_of(*judged.environment)}};
       finding.evidence = {quote_capability(*codes.front().gpu), install.origin};
       if (install.package != nullptr) finding.evidence.push_back(quote(*install.package));
-      finding.evidence.push_back(
-          {"release tables", 0,
-           label_of(install) + " (" + flavour_text(install) + ") carries code for " + install.targets.text()});
+      if (!install.targets_origin.source.empty())
+        finding.evidence.push_back(install.targets_origin);
+      else
+        finding.evidence.push_back(
+            {"release tables", 0,
+             label_of(install) + " (" + flavour_text(install) + ") carries code for " + install.targets.text()});
       finding.repair = steps_to_gpu_build(context, *judged.environment, install.framework);
       return finding;
     }

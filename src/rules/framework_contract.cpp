@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "rules/evidence.h"
 #include "rules/software.h"
@@ -106,6 +107,30 @@ void read_targets(const RuleContext& context, FrameworkInstall& install) {
   }
 }
 
+/// What torch's own libraries carry, where they were looked into: more than any table knows. (XLA and TensorFlow make kernels at
+/// run time: for them a file without an architecture proves nothing.)
+void read_targets_of_files(const RuleContext& context, FrameworkInstall& install) {
+  const auto* files = context.machine.gpu_code.get();
+  if (files == nullptr || install.framework != "torch" || install.flavour != "cuda" || install.build == nullptr) return;
+  const std::string start = install.build->folder + "/lib/libtorch_cuda";
+  GpuTargets targets;
+  for (const GpuCodeFile& file : *files) {
+    if (!file.path.starts_with(start) || (!file.state.empty() && file.state != "headers")) continue;
+    for (const GpuCodeTarget& target : file.targets) {
+      const auto parsed = target.kind == "lto" ? std::nullopt : parse_gpu_arch(target.arch);
+      if (!parsed || target.count == 0 || std::ranges::find(targets.list, *parsed) != targets.list.end()) continue;
+      targets.list.push_back(*parsed);
+      if (install.targets_origin.source.empty()) install.targets_origin.source = file.path;
+    }
+  }
+  if (!targets.known()) return;
+  std::ranges::sort(targets.list, {},
+                    [](const GpuTarget& t) { return std::tuple(t.capability.major, t.capability.minor, t.ptx); });
+  install.targets = std::move(targets);
+  install.targets_are_of_neighbour = false;
+  install.targets_origin.text = "carries GPU code for " + install.targets.text();
+}
+
 void read_flavour(const RuleContext& context, FrameworkInstall& install) {
   if (install.build != nullptr && !install.build->flavour.empty()) {
     install.flavour = install.build->flavour;
@@ -142,6 +167,7 @@ std::optional<FrameworkInstall> framework_install(const RuleContext& context, co
   if (!install.version && install.package != nullptr) install.version = ReleaseVersion::parse(install.package->version);
   read_flavour(context, install);
   read_targets(context, install);
+  read_targets_of_files(context, install);
   return install;
 }
 

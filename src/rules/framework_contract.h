@@ -24,6 +24,7 @@ struct FrameworkInstall {
   std::optional<CudaVersion> cuda;        ///< CUDA release that it was built with
   GpuTargets targets;                     ///< GPU code of this build; unknown when the release is not in the tables
   bool targets_are_of_neighbour = false;  ///< another patch release's targets stand in
+  Origin targets_origin;                  ///< the file whose code was read; empty: the tables
   Origin origin;                          ///< what decided the flavour
 };
 

@@ -22,6 +22,7 @@ std::optional<Finding> cublaslt_mismatch(const RuleContext& context);
 std::optional<Finding> nccl_mismatch(const RuleContext& context);
 std::optional<Finding> mixed_cudnn(const RuleContext& context);
 std::optional<Finding> wrong_cudnn(const RuleContext& context);
+std::optional<Finding> nvrtc_builtins(const RuleContext& context);
 
 // runtime_library_copies.cpp
 std::optional<Finding> shadowed_by_library_path(const RuleContext& context);

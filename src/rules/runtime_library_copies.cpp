@@ -20,6 +20,7 @@ struct Shadow {
   const LoadedObject* chosen = nullptr;
   const LoadedObject* own = nullptr;  ///< that the process would get without the variables
   bool older = false;
+  bool at_use = false;  ///< opened only by a feature that may never be used
 };
 
 std::optional<ReleaseVersion> release(const LoadedObject& object) {
@@ -31,6 +32,12 @@ bool same_library(const LibraryFile& a, const LibraryFile& b) {
   return a.real_path == b.real_path || (!a.build_id.empty() && a.build_id == b.build_id);
 }
 
+/// Brought by a step that the process can do without.
+bool is_optional(const ProcessView& view, const LoadedObject& object) {
+  return object.step >= 0 && static_cast<std::size_t>(object.step) < view.plan->steps.size() &&
+         view.plan->steps[static_cast<std::size_t>(object.step)].optional;
+}
+
 std::vector<Shadow> shadows_of(const ProcessView& view, std::string_view variable) {
   std::vector<Shadow> found;
   for (const LoadedObject& object : view.now.objects) {
@@ -40,7 +47,7 @@ std::vector<Shadow> shadows_of(const ProcessView& view, std::string_view variabl
       const auto chosen = release(object), before = release(*own);
       // The same release from another place is no fault at all.
       if (chosen && before && !(*chosen < *before) && !(*before < *chosen)) continue;
-      found.push_back({&object, own, chosen && before && *chosen < *before});
+      found.push_back({&object, own, chosen && before && *chosen < *before, is_optional(view, object)});
       break;
     }
   }
@@ -55,10 +62,10 @@ bool is_system_library(std::string_view name) {
 }
 
 Finding describe_shadow(const RuleContext& context, const ProcessView& view, const std::vector<Shadow>& shadows) {
-  const auto worst = std::ranges::find_if(shadows, &Shadow::older);
-  const Shadow& first = worst == shadows.end() ? shadows.front() : *worst;
+  const auto rank = [](const Shadow& shadow) { return shadow.older ? (shadow.at_use ? 1 : 2) : 0; };
+  const Shadow& first = *std::ranges::max_element(shadows, {}, rank);
   Finding finding;
-  finding.severity = worst == shadows.end() ? Severity::Note : Severity::Warning;
+  finding.severity = rank(first) == 2 ? Severity::Warning : Severity::Note;
   finding.parameters = {{"process", view.label()},
                         {"library", std::string(base_name(first.chosen->path))},
                         {"folder", folder_of_object(*first.chosen)},
@@ -66,7 +73,7 @@ Finding describe_shadow(const RuleContext& context, const ProcessView& view, con
                         {"own", first.own->path},
                         {"own_version", words_of_release(*first.own)},
                         {"variable", first.chosen->rule}};
-  finding.variant = worst == shadows.end() ? "no-older" : "";
+  finding.variant = rank(first) == 2 ? "" : rank(first) == 1 ? "at-use" : "no-older";
   for (const Shadow& shadow : shadows) {
     if (finding.evidence.size() >= 8) break;
     finding.evidence.push_back(quote(view, *shadow.chosen));
@@ -127,10 +134,10 @@ std::optional<Finding> multiple_cudart(const RuleContext& context) {
     const bool same_name = copies[0]->file->soname == copies[1]->file->soname;
     if (same_name && same_library(*copies[0]->file, *copies[1]->file)) continue;
     Finding finding;
-    // Two majors have two names and do not meet; two files of one name share symbols.
+    // Under two names (two majors, a copy that auditwheel renamed) each caller has its own; two files of one name share symbols.
     finding.severity =
         same_name && first && second && (*first < *second || *second < *first) ? Severity::Warning : Severity::Note;
-    finding.variant = same_name ? "" : "majors";
+    finding.variant = same_name ? "" : "names";
     finding.parameters = {{"process", view.label()},
                           {"first", copies[0]->path},
                           {"first_version", words_of_release(*copies[0])},

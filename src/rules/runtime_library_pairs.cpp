@@ -73,15 +73,45 @@ std::optional<Finding> judge_proof(const RuleContext& context, std::string_view 
 
 // ---- cuDNN -------------------------------------------------------------------------------------------------------------
 
-/// Loaded parts of cuDNN that tell their release.
-std::vector<const LoadedObject*> cudnn_parts(const ProcessView& view) {
-  std::vector<const LoadedObject*> parts;
+struct CudnnPart {
+  const LoadedObject* object = nullptr;
+  std::string release;
+};
+
+/// The front library tells no release: the part beside it does.
+std::string cudnn_release(const RuleContext& context, const LoadedObject& object) {
+  if (object.file == nullptr) return {};
+  if (const std::string* own = object.file->library_version.get()) return *own;
+  if (stem_of(object) != "libcudnn") return {};
+  const std::string beside = folder_of_object(object) + "/libcudnn_graph.so.";
+  for (const LibraryFile& file : context.machine.loader.files)
+    if (file.path.starts_with(beside))
+      if (const std::string* release = file.library_version.get()) return *release;
+  return {};
+}
+
+/// Loaded parts of cuDNN whose release is known, of the major of the first.
+std::vector<CudnnPart> cudnn_parts(const RuleContext& context, const ProcessView& view) {
+  std::vector<CudnnPart> parts;
+  std::string suffix;
   for (const LoadedObject& object : view.now.objects) {
     const std::string_view stem = stem_of(object);
-    const bool cudnn = stem == "libcudnn" || stem.starts_with("libcudnn_");
-    if (cudnn && object.file != nullptr && object.file->library_version.is_known()) parts.push_back(&object);
+    if (stem != "libcudnn" && !stem.starts_with("libcudnn_")) continue;
+    std::string release = cudnn_release(context, object);
+    const std::string own =
+        object.file == nullptr
+            ? ""
+            : object.file->soname.substr(std::min(object.file->soname.find(".so"), object.file->soname.size()));
+    if (suffix.empty()) suffix = own;
+    if (!release.empty() && own == suffix) parts.push_back({&object, std::move(release)});
   }
   return parts;
+}
+
+Origin quote_part(const ProcessView& view, const CudnnPart& part) {
+  Origin origin = gpuvet::quote(view, *part.object);
+  if (origin.text.find(part.release) == std::string::npos) origin.text = "release " + part.release + ": " + origin.text;
+  return origin;
 }
 
 /// cuDNN that a framework was built with: what its metadata asks for, "9.1.0.70".
@@ -99,9 +129,20 @@ bool serves(const ReleaseVersion& loaded, const ReleaseVersion& built_with) {
   return part(loaded, 0) == part(built_with, 0) && part(loaded, 1) >= part(built_with, 1);
 }
 
-const LoadedObject* first_by_variable(const std::vector<const LoadedObject*>& parts) {
-  const auto found = std::ranges::find_if(parts, [](const LoadedObject* o) { return by_variable(*o); });
-  return found == parts.end() ? nullptr : *found;
+/// A part that a variable brought, or a part of another release than the first.
+const LoadedObject& stray_part(const std::vector<CudnnPart>& parts) {
+  for (const CudnnPart& part : parts)
+    if (by_variable(*part.object)) return *part.object;
+  for (const CudnnPart& part : parts)
+    if (part.release != parts.front().release) return *part.object;
+  return *parts.front().object;
+}
+
+/// The builtins lie beside this NVRTC: whether they are found depends on who opened it and what was loaded before.
+bool lies_beside(const RuleContext& context, const LoadedObject& nvrtc, const std::string& name) {
+  const std::string path = folder_of_object(nvrtc) + "/" + name;
+  return std::ranges::any_of(context.machine.loader.files,
+                             [&](const LibraryFile& file) { return file.state == "elf" && file.path == path; });
 }
 
 }  // namespace
@@ -118,22 +159,20 @@ std::optional<Finding> nccl_mismatch(const RuleContext& context) { return judge_
 
 std::optional<Finding> mixed_cudnn(const RuleContext& context) {
   for (const ProcessView& view : context.processes) {
-    const auto parts = cudnn_parts(view);
+    const auto parts = cudnn_parts(context, view);
     std::set<std::string> releases;
-    for (const LoadedObject* object : parts)
-      if (object->file->soname.ends_with(parts.front()->file->soname.substr(parts.front()->file->soname.find(".so"))))
-        releases.insert(*object->file->library_version.get());
+    for (const CudnnPart& part : parts) releases.insert(part.release);
     if (releases.size() < 2) continue;
+    const LoadedObject& stray = stray_part(parts);
     Finding finding;
     finding.parameters = {{"process", view.label()},
-                          {"releases", join(std::vector<std::string>(releases.begin(), releases.end()), ", ")}};
-    for (const LoadedObject* object : parts) finding.evidence.push_back(gpuvet::quote(view, *object));
-    if (finding.evidence.size() > 9) finding.evidence.resize(9);
-    const LoadedObject* stray = first_by_variable(parts);
-    if (stray != nullptr) finding.evidence.push_back(quote_variable(context.machine, stray->rule));
-    finding.parameters["folder"] = folder_of_object(stray != nullptr ? *stray : *parts.back());
-    finding.variant = stray != nullptr ? "" : "other";
-    finding.repair = use_right_copy(context, view, stray != nullptr ? *stray : *parts.back(), "cudnn");
+                          {"releases", join(std::vector<std::string>(releases.begin(), releases.end()), ", ")},
+                          {"folder", folder_of_object(stray)}};
+    for (const CudnnPart& part : parts)
+      if (finding.evidence.size() < 9) finding.evidence.push_back(quote_part(view, part));
+    if (by_variable(stray)) finding.evidence.push_back(quote_variable(context.machine, stray.rule));
+    finding.variant = by_variable(stray) ? "" : "other";
+    finding.repair = use_right_copy(context, view, stray, "cudnn");
     return finding;
   }
   return std::nullopt;
@@ -142,21 +181,46 @@ std::optional<Finding> mixed_cudnn(const RuleContext& context) {
 std::optional<Finding> wrong_cudnn(const RuleContext& context) {
   for (const ProcessView& view : context.processes) {
     const auto built_with = cudnn_built_with(context, view);
-    const auto parts = cudnn_parts(view);
+    const auto parts = cudnn_parts(context, view);
     if (!built_with || parts.empty()) continue;
-    const auto loaded = ReleaseVersion::parse(*parts.front()->file->library_version.get());
+    const CudnnPart& first = parts.front();
+    const auto loaded = ReleaseVersion::parse(first.release);
     if (!loaded || serves(*loaded, *built_with)) continue;
+    const bool stray = by_variable(*first.object);
     Finding finding;
     finding.parameters = {{"process", view.label()},
                           {"version", loaded->text},
                           {"built_with", built_with->text},
-                          {"path", parts.front()->path},
-                          {"rule", parts.front()->rule}};
-    finding.evidence = {gpuvet::quote(view, *parts.front()), {view.label(), 0, "built with cuDNN " + built_with->text}};
-    if (by_variable(*parts.front())) finding.evidence.push_back(quote_variable(context.machine, parts.front()->rule));
-    finding.variant = by_variable(*parts.front()) ? "" : "other";
-    finding.repair = use_right_copy(context, view, *parts.front(), "cudnn");
+                          {"path", first.object->path},
+                          {"rule", first.object->rule}};
+    finding.evidence = {quote_part(view, first), {view.label(), 0, "asks for cuDNN " + built_with->text}};
+    if (stray) finding.evidence.push_back(quote_variable(context.machine, first.object->rule));
+    finding.variant = stray ? "" : "other";
+    finding.repair = use_right_copy(context, view, *first.object, "cudnn");
     return finding;
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> nvrtc_builtins(const RuleContext& context) {
+  for (const ProcessView& view : context.processes) {
+    for (std::size_t i = 0; i < view.plan->steps.size() && i < view.now.steps.size(); ++i) {
+      const LoadStep& step = view.plan->steps[i];
+      if (view.now.steps[i].loaded || step.names.empty() || !step.names.front().starts_with("libnvrtc-builtins")) continue;
+      const LoadedObject* nvrtc = loaded_library(view.now, "libnvrtc");
+      if (nvrtc == nullptr || nvrtc->path != step.caller) continue;
+      if (lies_beside(context, *nvrtc, step.names.front())) continue;
+      Finding finding;
+      finding.severity = view.plan->framework.starts_with("cupy") ? Severity::Error : Severity::Warning;
+      finding.parameters = {{"process", view.label()},
+                            {"path", nvrtc->path},
+                            {"version", words_of_release(*nvrtc)},
+                            {"builtins", step.names.front()}};
+      finding.evidence = {gpuvet::quote(view, *nvrtc), {step.names.front(), 0, "not found for " + nvrtc->path}};
+      if (by_variable(*nvrtc)) finding.evidence.push_back(quote_variable(context.machine, nvrtc->rule));
+      finding.repair = use_right_copy(context, view, *nvrtc, "cuda-nvrtc");
+      return finding;
+    }
   }
   return std::nullopt;
 }

@@ -178,6 +178,7 @@ std::optional<Finding> duplicate_wheels(const RuleContext& context) {
 }
 
 std::optional<Finding> glibc_too_old(const RuleContext& context) {
+  if (auto finding = system_library_too_old(context)) return finding;
   const auto here = glibc_of(context.machine);
   for (const JudgedEnvironment& judged : context.environments) {
     const PythonEnvironment& environment = *judged.environment;

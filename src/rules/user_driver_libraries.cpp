@@ -217,6 +217,28 @@ std::optional<Finding> stub_by_dev_name(const RuleContext& context) {
   return finding;
 }
 
+/// A program whose own RPATH (or a variable) leads to the stub, though other programs get the driver's library.
+std::optional<Finding> stub_in_process(const RuleContext& context) {
+  if (context.libcuda == nullptr || !is_usable(*context.libcuda)) return std::nullopt;
+  for (const ProcessView& view : context.processes) {
+    for (const LoadedObject* object : loaded_libraries(view.now, "libcuda")) {
+      if (!object->file->stub) continue;
+      Finding finding;
+      finding.variant = "program";
+      finding.parameters = {{"path", object->path}, {"folder", folder_of_object(*object)}, {"process", view.label()}};
+      finding.evidence = {gpuvet::quote(view, *object),
+                          quote(*context.libcuda, "the driver's library, not reached by this process")};
+      if (!object->rule_detail.empty()) finding.evidence.push_back({view.label(), 0, object->rule + " " + object->rule_detail});
+      finding.repair = {
+          by_variable(*object)
+              ? make_action("remove-from-ld-library-path", {{"folder", finding.parameters["folder"]}})
+              : make_action("remove-stubs-from-rpath", {{"folder", finding.parameters["folder"]}, {"program", view.label()}})};
+      return finding;
+    }
+  }
+  return std::nullopt;
+}
+
 /// A machine that only builds: no kernel driver, no GPU passed in, no real library. There the stub is what it is made for.
 bool only_builds(const RuleContext& context) {
   if (context.machine.source == "text") return false;
@@ -236,7 +258,10 @@ bool left_out_on_purpose(const RuleContext& context) {
 
 std::optional<Finding> stub_libcuda_loaded(const RuleContext& context) {
   const DriverLibrary* stub = context.libcuda;
-  if (stub == nullptr || stub->kind != "stub") return stub_by_dev_name(context);
+  if (stub == nullptr || stub->kind != "stub") {
+    if (auto finding = stub_in_process(context)) return finding;
+    return stub_by_dev_name(context);
+  }
   Finding finding;
   finding.parameters = {{"path", stub->path}, {"folder", folder_of(stub->path)}};
   if (only_builds(context)) finding.severity = Severity::Note;
