@@ -343,6 +343,7 @@ std::string build_fatbin(const std::vector<std::string>& targets) {
     Entry entry;
     entry.kind = ptx ? 1 : 2;
     entry.arch = arch;
+    if (ptx) entry.major = 8, entry.minor = 0;
     entry.payload = ptx ? ".version 8.0\n.target sm_" + std::to_string(arch) + "\n.address_size 64\n" : cubin(arch, {".text._Z6kernelPf"}, "", arch >= 100);
     entries.push_back(std::move(entry));
   }
