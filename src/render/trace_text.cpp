@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "knowledge/cuda_libraries.h"
 #include "loader/library_family.h"
 #include "render/terminal_text.h"
 #include "render/trace.h"
@@ -148,6 +149,7 @@ class TraceText {
     std::string text = printable(library.name);
     if (!by.empty()) text += chinese ? "，" + by + " 需要它" : ", needed by " + by;
     lines(text, mark("✗ ", "x "), "  ", Style::Bad);
+    belongs_to(library);
     if (!library.blocked_by.empty()) blocked(library);
     places(library);
     const auto copies = report_.copies.find(library.name);
@@ -162,6 +164,21 @@ class TraceText {
       lines(printable(copy.path) + (copy.version.empty() ? "" : " (" + printable(copy.version) + ")"), "    ", "      ",
             Style::Good);
     }
+  }
+
+  /// Of which CUDA, or of what else, a library is a part.
+  void belongs_to(const MissingLibrary& library) {
+    const auto known = cuda_library(Knowledge(), base_name(library.name));
+    if (!known) return;
+    if (known->is_of_driver()) {
+      lines(say_("It comes with the NVIDIA driver, with no toolkit and no wheel.",
+                 "它随 NVIDIA 驱动安装，工具包和 wheel 里都没有。"),
+            "  ", "  ", Style::Plain);
+      return;
+    }
+    const std::string releases = known->belongs_to();
+    lines(options_.language == Language::Chinese ? "它属于 " + releases + "。" : "It belongs to " + releases + ".", "  ", "  ",
+          Style::Plain);
   }
 
   void blocked(const MissingLibrary& library) {
