@@ -49,7 +49,8 @@ CpuLevels read_cpu_levels(System& system, const std::string& machine) {
   if (machine == "aarch64") levels.legacy = {"atomics"};
   if (machine != "x86_64") return levels;
   levels.legacy = {"x86_64"};
-  const auto text = system.read_head("/proc/cpuinfo", std::size_t{16} << 10);
+  // The first CPU tells; the kernel takes its time over each.
+  const auto text = system.read_head("/proc/cpuinfo", std::size_t{4} << 10);
   if (!text) return levels;
   const auto start = text->find("\nflags");
   if (start == std::string::npos) return levels;

@@ -7,8 +7,32 @@
 
 #include "elf/elf.h"
 #include "elf/ldso_cache.h"
+#include "elf/window_reader.h"
 
 namespace gpuvet {
+
+namespace {
+
+/// A file and what was read of it.
+struct KeptFile final : FileReader {
+  explicit KeptFile(std::unique_ptr<FileReader> opened) : file(std::move(opened)), windows(*file) {}
+  std::uint64_t size() const override { return windows.size(); }
+  Result<std::string> read_at(std::uint64_t offset, std::size_t length) override { return windows.read_at(offset, length); }
+  Result<std::size_t> read_into(std::uint64_t offset, char* to, std::size_t length) override {
+    return file->read_into(offset, to, length);
+  }
+  std::uint64_t next_data(std::uint64_t offset) override { return file->next_data(offset); }
+
+  std::unique_ptr<FileReader> file;
+  WindowReader windows;
+};
+
+constexpr std::size_t max_cache_file = std::size_t{16} << 20;
+constexpr std::size_t max_kept = 64;  ///< open at once; who comes back later opens again
+
+std::string inode_of(const FileStatus& status) { return std::to_string(status.device) + ":" + std::to_string(status.inode); }
+
+}  // namespace
 
 struct SystemObjects::State {
   System& system;
@@ -17,6 +41,9 @@ struct SystemObjects::State {
   std::unordered_map<std::string, const LibraryFile*> by_inode;
   std::unordered_map<std::string, bool> folders;
   std::unordered_map<std::string, std::string> real_folders;
+  std::unordered_map<std::string, std::shared_ptr<FileReader>> kept;  ///< by inode
+  std::deque<std::string> kept_order;
+  std::map<const LibraryFile*, LoaderRules> rules;
   bool cache_read = false;
   std::optional<LoaderCache> cache;
   std::map<std::string, std::vector<LoaderCacheEntry>, std::less<>> asked;  ///< sonames that the cache was asked for
@@ -24,17 +51,10 @@ struct SystemObjects::State {
   const LibraryFile* find(const std::string& path);
   LibraryFile unusable(const std::string& path, const SystemError& error);
   LibraryFile read(const std::string& path, const FileStatus& status);
+  void keep(const std::string& inode, std::shared_ptr<FileReader> reader);
   std::string real_path(std::string path);
   void read_cache();
 };
-
-namespace {
-
-constexpr std::size_t max_cache_file = std::size_t{16} << 20;
-
-std::string inode_of(const FileStatus& status) { return std::to_string(status.device) + ":" + std::to_string(status.inode); }
-
-}  // namespace
 
 /// A file that open() refuses: none at all for the loader where its name is not there.
 LibraryFile SystemObjects::State::unusable(const std::string& path, const SystemError& error) {
@@ -70,14 +90,24 @@ LibraryFile SystemObjects::State::read(const std::string& path, const FileStatus
     if (status.type == FileType::Directory) file.loader_error = "cannot read file data";
     return file;
   }
-  const auto reader = system.open(path);
-  if (!reader) return unusable(path, reader.error());
-  LibraryFile file = read_library_file(**reader);
+  auto opened = system.open(path);
+  if (!opened) return unusable(path, opened.error());
+  const auto reader = std::make_shared<KeptFile>(std::move(*opened));
+  LibraryFile file = read_library_file(*reader);
   file.path = path;
   file.inode = inode_of(status);
+  if (file.state == "elf") keep(file.inode, reader);
   file.size = static_cast<std::int64_t>(status.size);
   file.real_path = real_path(path);
   return file;
+}
+
+void SystemObjects::State::keep(const std::string& inode, std::shared_ptr<FileReader> reader) {
+  if (!kept.try_emplace(inode, std::move(reader)).second) return;
+  kept_order.push_back(inode);
+  if (kept_order.size() <= max_kept) return;
+  kept.erase(kept_order.front());
+  kept_order.pop_front();
 }
 
 const LibraryFile* SystemObjects::State::find(const std::string& path) {
@@ -105,13 +135,28 @@ void SystemObjects::State::read_cache() {
   if (auto parsed = LoaderCache::parse(std::move(*bytes))) cache = std::move(*parsed);
 }
 
-SystemObjects::SystemObjects(System& system) : state_(new State{system, {}, {}, {}, {}, {}, false, {}, {}}) {}
+SystemObjects::SystemObjects(System& system) : state_(new State{system, {}, {}, {}, {}, {}, {}, {}, {}, false, {}, {}}) {}
 SystemObjects::~SystemObjects() = default;
 
 const LibraryFile* SystemObjects::open(std::string_view path) {
   auto [it, added] = state_->by_path.try_emplace(std::string(path), nullptr);
   if (added) it->second = state_->find(it->first);
   return it->second;
+}
+
+std::shared_ptr<FileReader> SystemObjects::reader(const LibraryFile& file) {
+  if (const auto known = state_->kept.find(file.inode); known != state_->kept.end()) return known->second;
+  auto opened = state_->system.open(file.path);
+  if (!opened) return nullptr;
+  auto reader = std::make_shared<KeptFile>(std::move(*opened));
+  if (!file.inode.empty()) state_->keep(file.inode, reader);
+  return reader;
+}
+
+const LoaderRules& SystemObjects::rules(const Machine& machine, const LibraryFile* program) {
+  const auto known = state_->rules.find(program);
+  if (known != state_->rules.end()) return known->second;
+  return state_->rules[program] = loader_rules(state_->system, machine, program);
 }
 
 bool SystemObjects::is_folder(std::string_view path) {

@@ -24,6 +24,13 @@ class SystemObjects final : public ObjectSource {
   bool is_folder(std::string_view path) override;
   const std::vector<LoaderCacheEntry>* cache_entries(std::string_view soname) override;
 
+  /// The bytes of a file that open() gave, with a memory of what was read of them. Null: it cannot be opened any more.
+  std::shared_ptr<FileReader> reader(const LibraryFile& file);
+
+  /// loader_rules() with a memory: the plan of one target asks for the same again and again. `program` is a file of this source,
+  /// `machine` always the same.
+  const LoaderRules& rules(const Machine& machine, const LibraryFile* program);
+
   /// Puts everything that was opened, and the cache entries that were asked for, into a machine's loader view, so that the same
   /// forecast on a ViewSource gives the same answer.
   void store(LoaderView& view) const;

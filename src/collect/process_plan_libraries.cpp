@@ -99,7 +99,7 @@ Forecast forecast_so_far(const PlanSource& source, const ProcessPlan& plan,
   } else if (!plan.steps.empty() && !plan.steps.front().names.empty()) {
     program = source.objects.open(plan.steps.front().names.front());
   }
-  LoaderRules rules = loader_rules(source.system, source.machine, program);
+  LoaderRules rules = source.objects.rules(source.machine, program);
   rules.want_tried = false;
   return forecast(source.objects, rules, plan, environment);
 }
@@ -119,8 +119,8 @@ std::string release_of_library(const PlanSource& source, const LibraryFile& file
     library = source.objects.open(std::string(folder_of(file.path)) + "/libcudnn_graph" + file.soname.substr(8));
   if (library == nullptr) return "";
   if (const std::string* known = library->library_version.get()) return *known;
-  const auto reader = source.system.open(library->path);
-  return reader ? read_cuda_library_version(**reader, *library).value_or("") : "";
+  const auto reader = source.objects.reader(*library);
+  return reader ? read_cuda_library_version(*reader, *library).value_or("") : "";
 }
 
 void add_library_steps(const PlanSource& source, ProcessPlan& plan) {
@@ -150,9 +150,9 @@ void add_dlopen_names(const PlanSource& source, ProcessPlan& plan) {
     // libc, libstdc++ and their like come from the default folders and name nothing of ours.
     const bool own = object.loader < 0 || (object.rule != "default" && object.rule != "ld.so.cache");
     if (in_table || !own) continue;
-    const auto reader = source.system.open(object.path);
+    const auto reader = source.objects.reader(*object.file);
     if (!reader) continue;
-    for (std::string& name : read_dlopen_names(**reader)) {
+    for (std::string& name : read_dlopen_names(*reader)) {
       if (!is_gpu_soname(name) || plan.steps.size() >= max_steps) continue;
       const std::string why = "a name in " + std::string(name_of(object.path));
       plan.steps.push_back({{std::move(name)}, object.path, false, true, why, {}});

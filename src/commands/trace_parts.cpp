@@ -19,18 +19,45 @@ bool may_tell_release(const LibraryFile& file) {
   return stem.starts_with("libcu") || stem.starts_with("libnv") || stem.starts_with("libnccl") || stem.starts_with("libnpp");
 }
 
-ObjectSymbols records_of(const SymbolTable& table) {
-  ObjectSymbols out;
-  out.seen = true;
-  out.symbols.reserve(table.symbols.size());
+SymbolRecord record_of(const DynamicSymbol& s) {
   constexpr std::uint8_t stt_object = 1, stt_tls = 6;
-  for (const DynamicSymbol& s : table.symbols) {
-    if (s.name.empty()) continue;
-    const bool function = s.type != stt_object && s.type != stt_tls;
-    out.symbols.push_back({s.name, s.version, s.file, s.defined, s.weak, s.hidden_version, function});
-  }
-  return out;
+  const bool function = s.type != stt_object && s.type != stt_tls;
+  return {s.name, s.version, s.file, s.defined, s.weak, s.hidden_version, function};
 }
+
+/// A file's definitions behind its hash table; the whole symbol table is read only where a conflict has to be explained.
+class FileDefinitions final : public SymbolDefinitions {
+ public:
+  FileDefinitions(SystemObjects& objects, const LibraryFile& file, SymbolIndex index)
+      : objects_(objects), file_(file), index_(std::move(index)) {}
+
+  bool answers(const SymbolRecord& reference, bool any_version) const override {
+    return index_.defines(reference.name, any_version ? std::string_view() : reference.version);
+  }
+  std::vector<SymbolRecord> all() const override {
+    if (!table_) {
+      const auto reader = objects_.reader(file_);
+      auto table = reader ? read_symbol_table(*reader) : tl::unexpected<std::string>("");
+      table_ = table ? std::move(*table) : SymbolTable();
+    }
+    std::vector<SymbolRecord> records;
+    for (const DynamicSymbol& symbol : table_->symbols)
+      if (symbol.defined && !symbol.name.empty()) records.push_back(record_of(symbol));
+    return records;
+  }
+  std::vector<SymbolRecord> undefined() const {
+    std::vector<SymbolRecord> records;
+    for (const DynamicSymbol& symbol : index_.undefined())
+      if (!symbol.weak && !symbol.name.empty()) records.push_back(record_of(symbol));
+    return records;
+  }
+
+ private:
+  SystemObjects& objects_;
+  const LibraryFile& file_;
+  SymbolIndex index_;
+  mutable std::optional<SymbolTable> table_;
+};
 
 }  // namespace
 
@@ -68,17 +95,27 @@ std::string Tracer::absolute(const std::string& target) {
   return here;
 }
 
-std::optional<TraceError> Tracer::open(const std::string& target) {
-  target_ = target;
+void Tracer::collect_surroundings() {
+  surroundings_ = true;
   collect_environment(system_, options_, machine_);
   collect_os(system_, options_, machine_);
+}
+
+std::optional<TraceError> Tracer::open(const std::string& target) {
+  target_ = target;
+  // The files of a live host say all that a path's plan needs; a root may lack its loader.
+  if (system_.is_live() && !is_python_target(target)) {
+    machine_.environment = options_.environment;
+    return open_path(target);
+  }
+  collect_surroundings();
   if (!is_python_target(target)) return open_path(target);
   collect_python(system_, options_, machine_);
   auto plan = plan_for_target(objects_, system_, machine_, Knowledge(), target);
   if (!plan) return TraceError{TraceError::Kind::NoPlan, target, plan.error(), 2};
   plan_ = std::move(*plan);
   program_ = objects_.open(plan_.program);
-  rules_ = loader_rules(system_, machine_, program_);
+  rules_ = objects_.rules(machine_, program_);
   return std::nullopt;
 }
 
@@ -95,7 +132,7 @@ std::optional<TraceError> Tracer::open_path(const std::string& target) {
   plan_ = std::move(*plan);
   // A script's process is its interpreter; a library stands in the place of the program itself.
   program_ = plan_.program.empty() ? file : objects_.open(plan_.program);
-  rules_ = loader_rules(system_, machine_, program_);
+  rules_ = objects_.rules(machine_, program_);
   return std::nullopt;
 }
 
@@ -104,10 +141,10 @@ const LibraryFile* Tracer::with_release(const LibraryFile* file) {
   if (file == nullptr || file->library_version.is_known() || !may_tell_release(*file)) return file;
   auto [known, added] = released_.try_emplace(file->path, file);
   if (!added) return known->second;
-  const auto reader = system_.open(file->path);
+  const auto reader = objects_.reader(*file);
   if (!reader) return file;
   LibraryFile copy = *file;
-  copy.library_version = read_cuda_library_version(**reader, *file);
+  copy.library_version = read_cuda_library_version(*reader, *file);
   return known->second = &own_files_.emplace_back(std::move(copy));
 }
 
@@ -119,16 +156,19 @@ void Tracer::fill_releases(Forecast& forecast) {
 }
 
 ObjectSymbols Tracer::symbols_of(const LibraryFile& file) {
-  const std::string& path = file.real_path.empty() ? file.path : file.real_path;
-  auto known = tables_.find(path);
-  if (known == tables_.end()) {
-    const auto reader = system_.open(file.path);
-    if (!reader) return {};
-    auto table = read_symbol_table(**reader);
-    if (!table) return {};
-    known = tables_.emplace(path, std::move(*table)).first;
+  auto [known, added] = symbols_of_.try_emplace(file.real_path.empty() ? file.path : file.real_path);
+  if (added) {
+    const auto reader = objects_.reader(file);
+    auto index = reader ? SymbolIndex::read(*reader) : tl::unexpected<std::string>("");
+    if (index) {
+      auto definitions = std::make_unique<FileDefinitions>(objects_, file, std::move(*index));
+      known->second.undefined = definitions->undefined();
+      known->second.definitions = std::move(definitions);
+    }
   }
-  return records_of(known->second);
+  const SymbolDefinitions* definitions = known->second.definitions.get();
+  if (definitions == nullptr) return {};
+  return {known->second.undefined, true, definitions};
 }
 
 std::vector<ObjectSymbols> Tracer::read_symbols(const Forecast& forecast) {
@@ -141,6 +181,7 @@ std::vector<ObjectSymbols> Tracer::read_symbols(const Forecast& forecast) {
 
 const std::vector<std::string>& Tracer::folders() {
   if (!folders_) {
+    if (!surroundings_) collect_surroundings();
     if (machine_.python.environments.is_not_seen()) collect_python(system_, options_, machine_);
     folders_ = usual_library_folders(system_, machine_);
   }

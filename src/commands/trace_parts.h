@@ -10,7 +10,7 @@
 
 #include "collect/collect.h"
 #include "collect/object_files.h"
-#include "elf/symbol_table.h"
+#include "elf/symbol_index.h"
 #include "render/trace.h"
 
 namespace gpuvet {
@@ -21,6 +21,12 @@ struct TraceError {
   int exit_code = 2;
 };
 std::string trace_error_text(const TraceError& error, Language language);
+
+/// The symbols of one file, read once.
+struct KnownSymbols {
+  std::unique_ptr<SymbolDefinitions> definitions;  ///< null: they could not be read
+  std::vector<SymbolRecord> undefined;
+};
 
 class Tracer {
  public:
@@ -33,6 +39,7 @@ class Tracer {
 
  private:
   std::optional<TraceError> open_path(const std::string& target);
+  void collect_surroundings();
   std::string absolute(const std::string& target);
   const LibraryFile* with_release(const LibraryFile* file);
   void fill_releases(Forecast& forecast);
@@ -45,12 +52,13 @@ class Tracer {
   const CollectOptions& options_;
   SystemObjects objects_;
   bool symbols_;
+  bool surroundings_ = false;  ///< machine_ has the user and the system
   Machine machine_;
   std::string target_;
   ProcessPlan plan_;
   const LibraryFile* program_ = nullptr;
   LoaderRules rules_;
-  std::map<std::string, SymbolTable> tables_;           ///< by real path
+  std::map<std::string, KnownSymbols> symbols_of_;      ///< by real path
   std::map<std::string, const LibraryFile*> released_;  ///< by path: with the library's release
   std::deque<LibraryFile> own_files_;
   std::optional<std::vector<std::string>> folders_;

@@ -11,8 +11,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::size_t piece = std::size_t{1} << 20;
+constexpr std::size_t piece = std::size_t{128} << 10;
 constexpr std::size_t longest_name = 128;
+constexpr std::size_t overlap = 2 * longest_name;
 constexpr std::size_t max_names = 256;
 constexpr std::uint64_t max_searched = std::uint64_t{64} << 20;
 constexpr auto infix = ".so"sv;
@@ -46,16 +47,19 @@ std::string_view whole_string(std::string_view bytes, std::size_t at) {
   return bytes.substr(start, end - start);
 }
 
-/// In pieces: names that span two are seen in the second one, with the end of the first in front of it.
-void search(const ElfFile& elf, FileRange range, Names& names) {
-  std::string rest(1, '\0');
+/// In pieces that fit into the cache: names that span two are seen in the second one, with the end of the first in front of it.
+void search(FileReader& file, FileRange range, Names& names) {
+  std::string buffer(overlap + static_cast<std::size_t>(std::min<std::uint64_t>(piece, range.size)), '\0');
+  std::size_t kept = 1;
   for (std::uint64_t at = 0; at < range.size && names.size() < max_names;) {
-    const auto bytes = elf.read(range.offset + at, static_cast<std::size_t>(std::min<std::uint64_t>(piece, range.size - at)));
-    if (bytes.empty()) return;
-    rest += bytes;
-    collect_sonames(rest, names);
-    rest.erase(0, rest.size() - std::min(rest.size(), 2 * longest_name));
-    at += bytes.size();
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(piece, range.size - at));
+    const auto count = file.read_into(range.offset + at, buffer.data() + kept, wanted).value_or(0);
+    if (count == 0) return;
+    const auto end = kept + count;
+    collect_sonames(std::string_view(buffer).substr(0, end), names);
+    kept = std::min(end, overlap);
+    std::copy(buffer.data() + (end - kept), buffer.data() + end, buffer.data());
+    at += count;
   }
 }
 
@@ -86,7 +90,7 @@ std::vector<std::string> read_dlopen_names(FileReader& file) {
   for (auto range : read_only_data(elf)) {
     range.size = std::min(range.size, left);
     left -= range.size;
-    search(elf, range, names);
+    search(file, range, names);
   }
   leave_out_needed(elf, names);
   return {names.begin(), names.end()};

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "elf/dynamic.h"
+#include "elf/symbol_entries.h"
 #include "elf/versions.h"
 #include "elf/window_reader.h"
 
@@ -13,13 +13,6 @@ namespace {
 constexpr std::uint64_t max_bytes = std::uint64_t{256} << 20;
 constexpr std::size_t hash_piece = std::size_t{64} << 10;
 constexpr std::uint32_t section_dynamic_symbols = 11;
-
-std::uint64_t symbol_size(const ElfFile& elf) { return elf.header.wide ? 24 : 16; }
-
-/// How many symbols fit between the table and the end of the file.
-std::uint64_t room(const ElfFile& elf, const DynamicSection& dynamic) {
-  return dynamic.symbols < elf.file.size() ? (elf.file.size() - dynamic.symbols) / symbol_size(elf) : 0;
-}
 
 /// The greatest number in a table of 32-bit ones.
 std::uint32_t greatest(const ElfFile& elf, std::uint64_t offset, std::uint64_t count) {
@@ -57,7 +50,7 @@ std::optional<std::uint64_t> count_by_gnu_hash(const ElfFile& elf, const Dynamic
   const auto bucket_table = dynamic.gnu_hash + 16 + bloom_words * elf.header.word();
   const std::uint64_t last_chain = greatest(elf, bucket_table, std::min(buckets, elf.file.size() / 4));
   if (last_chain == 0 || last_chain < first) return std::nullopt;
-  return end_of_chain(elf, bucket_table + 4 * buckets, first, last_chain, room(elf, dynamic));
+  return end_of_chain(elf, bucket_table + 4 * buckets, first, last_chain, symbol_room(elf, dynamic));
 }
 
 /// Without a useful hash table: the section header's size, else up to the next table that the dynamic section knows.
@@ -71,25 +64,7 @@ std::uint64_t count_by_neighbours(const ElfFile& elf, const DynamicSection& dyna
   return (end - std::min(end, dynamic.symbols)) / symbol_size(elf);
 }
 
-std::uint64_t symbol_count(const ElfFile& elf, const DynamicSection& dynamic) {
-  std::optional<std::uint64_t> count;
-  if (dynamic.hash != 0) {
-    const auto bytes = elf.read(dynamic.hash, 8);
-    count = elf.header.view(bytes).u32(4);  // the chain table has one entry a symbol
-  } else if (dynamic.gnu_hash != 0) {
-    count = count_by_gnu_hash(elf, dynamic);
-  }
-  return std::min(count ? *count : count_by_neighbours(elf, dynamic), room(elf, dynamic));
-}
-
-struct Version {
-  std::string_view name, file;
-};
-
-/// By index of DT_VERSYM.
-using Versions = std::vector<Version>;
-
-void add_versions(const std::vector<VersionRecord>& records, const ByteView& strings, Versions& versions) {
+void add_versions(const std::vector<VersionRecord>& records, const ByteView& strings, SymbolVersions& versions) {
   for (const auto& record : records) {
     const std::size_t index = record.index & 0x7fffu;
     if (record.is_base() && record.file == 0) continue;
@@ -98,15 +73,59 @@ void add_versions(const std::vector<VersionRecord>& records, const ByteView& str
   }
 }
 
-Versions read_versions(const ElfFile& elf, const DynamicSection& dynamic, const ByteView& strings) {
-  Versions versions;
+/// False: the names overlap so much that reading them would take long; no linker does that.
+bool read_symbols(const ElfFile& elf, const DynamicSection& dynamic, std::uint64_t count, SymbolTable& table) {
+  // Up to the last NUL, so that no search for the end of a name runs on in vain.
+  const ByteView strings{std::string_view(table.strings).substr(0, table.strings.rfind('\0') + 1)};
+  std::size_t length = 0;
+  const auto versions = read_symbol_versions(elf, dynamic, strings);
+  const auto size = symbol_size(elf);
+  const auto bytes = elf.read(dynamic.symbols, static_cast<std::size_t>(count * size));
+  const auto indices = versions.empty() ? std::string() : elf.read(dynamic.symbol_versions, static_cast<std::size_t>(count * 2));
+  const auto v = elf.header.view(bytes), index = elf.header.view(indices);
+  table.symbols.reserve(static_cast<std::size_t>(bytes.size() / size));
+  for (std::uint64_t i = 1; v.has(i * size, size); ++i) {
+    auto symbol = parse_symbol(v, i * size, elf.header.wide, strings);
+    if (!symbol) continue;
+    length += symbol->name.size();
+    if (length / 8 > table.strings.size()) return false;
+    set_symbol_version(*symbol, index.u16(i * 2), versions);
+    table.symbols.push_back(*symbol);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::uint64_t symbol_room(const ElfFile& elf, const DynamicSection& dynamic) {
+  return dynamic.symbols < elf.file.size() ? (elf.file.size() - dynamic.symbols) / symbol_size(elf) : 0;
+}
+
+std::uint64_t symbol_count(const ElfFile& elf, const DynamicSection& dynamic) {
+  std::optional<std::uint64_t> count;
+  if (dynamic.hash != 0) {
+    const auto bytes = elf.read(dynamic.hash, 8);
+    count = elf.header.view(bytes).u32(4);  // the chain table has one entry a symbol
+  } else if (dynamic.gnu_hash != 0) {
+    count = count_by_gnu_hash(elf, dynamic);
+  }
+  return std::min(count ? *count : count_by_neighbours(elf, dynamic), symbol_room(elf, dynamic));
+}
+
+std::uint32_t greatest_number(const ByteView& table, std::uint64_t from, std::uint64_t count) {
+  std::uint32_t most = 0;
+  for (std::uint64_t at = from; count > 0 && table.has(at, 4); at += 4, --count) most = std::max(most, table.u32(at));
+  return most;
+}
+
+SymbolVersions read_symbol_versions(const ElfFile& elf, const DynamicSection& dynamic, const ByteView& strings) {
+  SymbolVersions versions;
   if (dynamic.symbol_versions == 0) return versions;
   add_versions(version_definition_records(elf, dynamic), strings, versions);
   add_versions(version_need_records(elf, dynamic), strings, versions);
   return versions;
 }
 
-/// One entry of the symbol table; nothing for a local symbol.
 std::optional<DynamicSymbol> parse_symbol(const ByteView& v, std::uint64_t at, bool wide, const ByteView& strings) {
   constexpr unsigned bind_local = 0, bind_weak = 2;
   const auto info = v.u8(at + (wide ? 4 : 12));
@@ -120,7 +139,7 @@ std::optional<DynamicSymbol> parse_symbol(const ByteView& v, std::uint64_t at, b
   return symbol;
 }
 
-void set_version(DynamicSymbol& symbol, std::uint16_t entry, const Versions& versions) {
+void set_symbol_version(DynamicSymbol& symbol, std::uint16_t entry, const SymbolVersions& versions) {
   constexpr std::uint16_t hidden = 0x8000, first_named = 2;
   const std::size_t index = entry & 0x7fffu;
   if (index < first_named || index >= versions.size()) return;
@@ -128,30 +147,6 @@ void set_version(DynamicSymbol& symbol, std::uint16_t entry, const Versions& ver
   symbol.file = versions[index].file;
   symbol.hidden_version = symbol.defined && (entry & hidden) != 0;
 }
-
-/// False: the names overlap so much that reading them would take long; no linker does that.
-bool read_symbols(const ElfFile& elf, const DynamicSection& dynamic, std::uint64_t count, SymbolTable& table) {
-  // Up to the last NUL, so that no search for the end of a name runs on in vain.
-  const ByteView strings{std::string_view(table.strings).substr(0, table.strings.rfind('\0') + 1)};
-  std::size_t length = 0;
-  const auto versions = read_versions(elf, dynamic, strings);
-  const auto size = symbol_size(elf);
-  const auto bytes = elf.read(dynamic.symbols, static_cast<std::size_t>(count * size));
-  const auto indices = versions.empty() ? std::string() : elf.read(dynamic.symbol_versions, static_cast<std::size_t>(count * 2));
-  const auto v = elf.header.view(bytes), index = elf.header.view(indices);
-  table.symbols.reserve(static_cast<std::size_t>(bytes.size() / size));
-  for (std::uint64_t i = 1; v.has(i * size, size); ++i) {
-    auto symbol = parse_symbol(v, i * size, elf.header.wide, strings);
-    if (!symbol) continue;
-    length += symbol->name.size();
-    if (length / 8 > table.strings.size()) return false;
-    set_version(*symbol, index.u16(i * 2), versions);
-    table.symbols.push_back(*symbol);
-  }
-  return true;
-}
-
-}  // namespace
 
 tl::expected<SymbolTable, std::string> read_symbol_table(FileReader& file, std::size_t limit) {
   WindowReader windows(file);

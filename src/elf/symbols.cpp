@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "elf/dynamic.h"
+#include "elf/symbol_hash.h"
 
 namespace gpuvet {
 namespace {
@@ -32,29 +33,12 @@ std::uint32_t read_u32(const ElfFile& elf, std::uint64_t offset) {
   return elf.header.view(bytes).u32(0);
 }
 
-std::uint32_t gnu_hash(std::string_view name) {
-  std::uint32_t h = 5381;
-  for (const char c : name) h = h * 33 + static_cast<unsigned char>(c);
-  return h;
-}
-
-std::uint32_t sysv_hash(std::string_view name) {
-  std::uint32_t h = 0;
-  for (const char c : name) {
-    h = (h << 4) + static_cast<unsigned char>(c);
-    const std::uint32_t high = h & 0xf0000000u;
-    h ^= high >> 24;
-    h &= ~high;
-  }
-  return h;
-}
-
 std::optional<SymbolPlace> find_by_gnu_hash(const ElfFile& elf, const DynamicSection& dynamic, std::string_view name) {
   const auto bytes = elf.read(dynamic.gnu_hash, 16);
   const auto head = elf.header.view(bytes);
   const std::uint64_t buckets = head.u32(0), first = head.u32(4), bloom_words = head.u32(8);
   if (buckets == 0) return std::nullopt;
-  const auto hash = gnu_hash(name);
+  const auto hash = gnu_symbol_hash(name);
   const auto bucket_table = dynamic.gnu_hash + 16 + bloom_words * elf.header.word();
   std::uint64_t index = read_u32(elf, bucket_table + 4 * (hash % buckets));
   if (index < first) return std::nullopt;
@@ -74,7 +58,7 @@ std::optional<SymbolPlace> find_by_gnu_hash(const ElfFile& elf, const DynamicSec
 std::optional<SymbolPlace> find_by_sysv_hash(const ElfFile& elf, const DynamicSection& dynamic, std::string_view name) {
   const std::uint64_t buckets = read_u32(elf, dynamic.hash), symbols = read_u32(elf, dynamic.hash + 4);
   if (buckets == 0) return std::nullopt;
-  std::uint64_t index = read_u32(elf, dynamic.hash + 8 + 4 * (sysv_hash(name) % buckets));
+  std::uint64_t index = read_u32(elf, dynamic.hash + 8 + 4 * (sysv_symbol_hash(name) % buckets));
   for (unsigned step = 0; step < max_chain && index != 0 && index < symbols; ++step) {
     const auto symbol = read_symbol(elf, dynamic, index);
     if (symbol.name == name) return symbol.defined ? std::optional(symbol.place) : std::nullopt;

@@ -1,6 +1,7 @@
 #include "loader/symbol_conflicts.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -155,10 +156,12 @@ struct Definition {
   std::uint32_t next = 0;  ///< of the same name, 1-based; 0: none
 };
 
-/// All definitions of those names that something wants.
+/// All definitions of those names that something wants, of objects whose symbols were all read.
 class Definitions {
  public:
   Definitions(const std::vector<ObjectSymbols>& symbols) {
+    if (std::ranges::all_of(symbols, [](const ObjectSymbols& o) { return o.definitions != nullptr || o.symbols.empty(); }))
+      return;
     std::size_t wanted = 0;
     for (const ObjectSymbols& object : symbols)
       for (const SymbolRecord& symbol : object.symbols) wanted += !symbol.defined && !symbol.weak;
@@ -172,7 +175,7 @@ class Definitions {
         if (symbol.defined) add(static_cast<int>(i), symbol);
   }
 
-  bool answers(const SymbolRecord& reference, const std::vector<char>& scope, bool any_version) const {
+  bool answer(const SymbolRecord& reference, const std::vector<char>& scope, bool any_version) const {
     const std::uint32_t id = names_.find(reference.name);
     if (id == NameTable::none) return false;
     for (std::uint32_t at = first_[id]; at != 0; at = all_[at - 1].next) {
@@ -198,14 +201,14 @@ class Definitions {
 
 constexpr std::string_view new_string = "NSt7__cxx1112basic_string", old_string = "Ss";
 
-/// Does the owner define a function whose name is the same up to its first std::string, which is of the other C++ ABI?
-bool other_string_abi(std::string_view name, const ObjectSymbols& owner) {
+/// Does the owner of a C++ function define one whose name is the same up to its first std::string, which is of the other C++ ABI?
+bool other_string_abi(std::string_view name, const std::vector<SymbolRecord>& owner) {
   for (const auto& [own, other] : {std::pair{new_string, old_string}, std::pair{old_string, new_string}}) {
     const std::size_t at = name.find(own, 2);
-    if (!name.starts_with("_Z") || at == std::string_view::npos) continue;
+    if (at == std::string_view::npos) continue;
     const std::string wanted = std::string(name.substr(0, at)) + std::string(other);
     const auto fits = [&](const SymbolRecord& s) { return s.defined && s.name.starts_with(wanted); };
-    if (std::ranges::any_of(owner.symbols, fits)) return true;
+    if (std::ranges::any_of(owner, fits)) return true;
   }
   return false;
 }
@@ -227,12 +230,25 @@ class Binder {
       const std::vector<char>& scope = scopes_.of(forecast_.objects[i].step);
       for (const SymbolRecord& symbol : symbols_[i].symbols) {
         if (symbol.defined || symbol.weak || symbol.name.empty()) continue;
-        if (!definitions_.answers(symbol, scope, by_name_only_)) unanswered(static_cast<int>(i), symbol, scope);
+        if (!answered(symbol, scope)) unanswered(static_cast<int>(i), symbol, scope);
       }
     }
   }
 
  private:
+  /// Mostly the file that the version is wanted of has it; which one does is all the same here.
+  bool answered(const SymbolRecord& symbol, const std::vector<char>& scope) {
+    const auto answers = [&](std::size_t object) {
+      const SymbolDefinitions* own = scope[object] != 0 ? symbols_[object].definitions : nullptr;
+      return own != nullptr && own->answers(symbol, by_name_only_);
+    };
+    const int owner = symbol.file.empty() ? -1 : named(symbol.file);
+    if (owner >= 0 && answers(static_cast<std::size_t>(owner))) return true;
+    for (std::size_t i = 0; i < symbols_.size(); ++i)
+      if (static_cast<int>(i) != owner && answers(i)) return true;
+    return definitions_.answer(symbol, scope, by_name_only_);
+  }
+
   void unanswered(int object, const SymbolRecord& symbol, const std::vector<char>& scope) {
     if (!symbol.version.empty() && !symbol.file.empty() && !by_name_only_)
       versioned(object, symbol);
@@ -279,7 +295,7 @@ class Binder {
   }
 
   void add(int object, int owner, std::string_view expected_name, const SymbolRecord& symbol) {
-    const bool abi = owner >= 0 && other_string_abi(symbol.name, symbols_[static_cast<std::size_t>(owner)]);
+    const bool abi = owner >= 0 && symbol.name.starts_with("_Z") && other_string_abi(symbol.name, defined_by(owner));
     for (SymbolConflict& known : report_.conflicts) {
       if (known.kind == SymbolConflict::Kind::SymbolMissing && known.wanted_by == object && known.expected_in == owner &&
           known.expected_name == expected_name && known.version == symbol.version && known.cxx11_abi == abi)
@@ -294,6 +310,12 @@ class Binder {
     conflict.at_load = binds_now(forecast_, object);
     count(conflict, symbol);
     report_.conflicts.push_back(std::move(conflict));
+  }
+
+  const std::vector<SymbolRecord>& defined_by(int object) {
+    const auto known = defined_.find(object);
+    if (known != defined_.end()) return known->second;
+    return defined_[object] = symbols_[static_cast<std::size_t>(object)].defined();
   }
 
   static void count(SymbolConflict& conflict, const SymbolRecord& symbol) {
@@ -335,6 +357,7 @@ class Binder {
   Scopes scopes_;
   bool by_name_only_, host_unknown_;
   std::map<std::string_view, int> named_, stems_;
+  std::map<int, std::vector<SymbolRecord>> defined_;
 };
 
 }  // namespace
@@ -350,6 +373,13 @@ bool binds(const SymbolRecord& reference, const SymbolRecord& definition) {
   return reference.version == definition.version;
 }
 
+std::vector<SymbolRecord> ObjectSymbols::defined() const {
+  if (definitions != nullptr) return definitions->all();
+  std::vector<SymbolRecord> found;
+  std::ranges::copy_if(symbols, std::back_inserter(found), &SymbolRecord::defined);
+  return found;
+}
+
 bool would_satisfy(const SymbolConflict& conflict, const LibraryFile& copy, const ObjectSymbols& symbols) {
   if (!conflict.version.empty() && !copy.version_definitions.empty() &&
       std::ranges::find(copy.version_definitions, conflict.version) == copy.version_definitions.end())
@@ -357,6 +387,7 @@ bool would_satisfy(const SymbolConflict& conflict, const LibraryFile& copy, cons
   if (conflict.kind == SymbolConflict::Kind::VersionMissing && conflict.symbols.empty()) return true;
   return std::ranges::all_of(conflict.symbols, [&](const std::string& name) {
     const SymbolRecord wanted{name, conflict.version, {}, false, false, false, true};
+    if (symbols.definitions != nullptr) return symbols.definitions->answers(wanted, false);
     const auto fits = [&](const SymbolRecord& s) { return s.defined && s.name == name && binds(wanted, s); };
     return std::ranges::any_of(symbols.symbols, fits);
   });

@@ -23,10 +23,23 @@ struct SymbolRecord {
   bool function = true;         ///< false: data or TLS, needed as soon as the file is loaded
 };
 
+/// Definitions of one file by name, for who need not read all of them.
+class SymbolDefinitions {
+ public:
+  virtual ~SymbolDefinitions() = default;
+  /// Does one of them answer the reference, as glibc binds? With any_version its version is not looked at.
+  virtual bool answers(const SymbolRecord& reference, bool any_version) const = 0;
+  /// All defined symbols; called only where a reference found no answer.
+  virtual std::vector<SymbolRecord> all() const = 0;
+};
+
 /// Of one file. `seen` false: its symbols could not be read, so nothing that it might define is called absent.
 struct ObjectSymbols {
-  std::vector<SymbolRecord> symbols;
+  std::vector<SymbolRecord> symbols;  ///< all, or with `definitions` only the undefined ones
   bool seen = false;
+  const SymbolDefinitions* definitions = nullptr;  ///< belongs to who made this
+
+  std::vector<SymbolRecord> defined() const;
 };
 
 /// A copy on disk that the process does not take.
@@ -72,7 +85,7 @@ struct ConflictReport {
 };
 
 /// `symbols` has one entry an object of the forecast, or none at all: then only versions and copies are compared.
-/// O(symbols + references × definitions of the same name).
+/// O(symbols + references × (definitions of the same name + objects)).
 ConflictReport find_conflicts(const Forecast& forecast, const ProcessPlan& plan, LoaderRules::Kind loader,
                               const std::vector<ObjectSymbols>& symbols);
 

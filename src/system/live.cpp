@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -53,6 +54,27 @@ class LiveSystem final : public RootedSystem {
     if (::fstatat(AT_FDCWD, name.c_str(), &found, AT_NO_AUTOMOUNT | (follow ? 0 : AT_SYMLINK_NOFOLLOW)) != 0)
       return tl::unexpected(errno_error(errno, path));
     return status_of(found);
+  }
+
+  Result<std::string> read_link(std::string_view path) override {
+    if (!path.starts_with('/') || bad_path(path) != nullptr) return RootedSystem::read_link(path);
+    std::string target(max_path_length + 1, '\0');
+    const ssize_t length = ::readlink(std::string(path).c_str(), target.data(), target.size());
+    if (length < 0 && errno != EINVAL) return tl::unexpected(errno_error(errno, path));
+    if (length < 0) return tl::unexpected(path_error(ErrorCode::Other, path, "not a symbolic link"));
+    target.resize(static_cast<std::size_t>(length));
+    return target;
+  }
+
+  /// The kernel names what it opened, where /proc is mounted; a name that it marks as deleted is no path.
+  Result<std::string> real_path(std::string_view path) override {
+    const auto fd = root_.open(path, O_PATH);
+    if (!fd) return tl::unexpected(fd.error());
+    std::string name(max_path_length + 1, '\0');
+    const ssize_t length = ::readlink(("/proc/self/fd/" + std::to_string(fd->get())).c_str(), name.data(), name.size());
+    name.resize(static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+    const bool whole = name.starts_with('/') && name.size() <= max_path_length && !name.ends_with(" (deleted)");
+    return whole ? Result<std::string>(std::move(name)) : RootedSystem::real_path(path);
   }
 
   Result<ProcessIdentity> identity() override {

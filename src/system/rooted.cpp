@@ -67,11 +67,17 @@ Result<OpenFile> open_as_regular(const RootFolder& root, std::string_view path, 
   return OpenFile{std::move(*fd), static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0))};
 }
 
-/// Opens a regular file. It is looked at by O_PATH first: opening a FIFO or a device, even for a moment, can have effects.
+/// Opens a regular file. It is looked at first: opening a FIFO or a device, even for a moment, can have effects.
 /// The kernel's own /proc and /sys of a live host hold neither, and most reads are there: they go without that look.
 Result<OpenFile> open_regular(const RootFolder& root, std::string_view path, bool live) {
   const bool kernels_own = live && (path.starts_with("/proc/") || path.starts_with("/sys/"));
-  if (!kernels_own) {
+  if (live && !kernels_own && bad_path(path) == nullptr && path.starts_with('/')) {
+    // Nothing has to be kept inside "/": one call tells what three would.
+    struct stat status {};
+    if (::fstatat(AT_FDCWD, std::string(path).c_str(), &status, AT_NO_AUTOMOUNT) == 0 && !S_ISREG(status.st_mode))
+      return tl::unexpected(
+          path_error(ErrorCode::NotRegular, path, S_ISDIR(status.st_mode) ? "is a directory" : "not a regular file"));
+  } else if (!kernels_own) {
     const auto seen = open_as_regular(root, path, O_PATH);
     if (!seen) return tl::unexpected(seen.error());
   }

@@ -27,7 +27,7 @@ class RootedSystem : public System {
   Result<std::string> kernel_ring_buffer(std::size_t limit) override;
   Result<std::vector<std::string>> environment() override;
 
- private:
+ protected:
   RootFolder root_;
 };
 
