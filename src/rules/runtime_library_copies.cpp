@@ -45,9 +45,9 @@ std::vector<Shadow> shadows_of(const ProcessView& view, std::string_view variabl
     for (const LoadedObject* own : loaded_libraries(view.plain, stem_of(object))) {
       if (own->file->soname != object.file->soname || same_library(*own->file, *object.file)) continue;
       const auto chosen = release(object), before = release(*own);
-      // The same release from another place is no fault at all.
-      if (chosen && before && !(*chosen < *before) && !(*before < *chosen)) continue;
-      found.push_back({&object, own, chosen && before && *chosen < *before, is_optional(view, object)});
+      // The same release from another place is no fault at all; of one that is not told nothing can be said.
+      if (!chosen || !before || (!(*chosen < *before) && !(*before < *chosen))) continue;
+      found.push_back({&object, own, *chosen < *before, is_optional(view, object)});
       break;
     }
   }

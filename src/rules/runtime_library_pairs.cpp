@@ -78,34 +78,30 @@ struct CudnnPart {
   std::string release;
 };
 
-/// The front library tells no release: the part beside it does.
-std::string cudnn_release(const RuleContext& context, const LoadedObject& object) {
-  if (object.file == nullptr) return {};
-  if (const std::string* own = object.file->library_version.get()) return *own;
-  if (stem_of(object) != "libcudnn") return {};
-  const std::string beside = folder_of_object(object) + "/libcudnn_graph.so.";
-  for (const LibraryFile& file : context.machine.loader.files)
-    if (file.path.starts_with(beside))
-      if (const std::string* release = file.library_version.get()) return *release;
-  return {};
-}
-
-/// Loaded parts of cuDNN whose release is known, of the major of the first.
-std::vector<CudnnPart> cudnn_parts(const RuleContext& context, const ProcessView& view) {
+/// The parts of cuDNN whose release is known, of the major of the first. The front library (libcudnn.so.9) only hands calls on:
+/// one of another release works with any whole set of parts (cudnnOpsVersionCheck and its like, cuDNN 9.1, 9.10, 9.19, 9.28).
+std::vector<CudnnPart> cudnn_parts(const ProcessView& view) {
   std::vector<CudnnPart> parts;
   std::string suffix;
   for (const LoadedObject& object : view.now.objects) {
-    const std::string_view stem = stem_of(object);
-    if (stem != "libcudnn" && !stem.starts_with("libcudnn_")) continue;
-    std::string release = cudnn_release(context, object);
-    const std::string own =
-        object.file == nullptr
-            ? ""
-            : object.file->soname.substr(std::min(object.file->soname.find(".so"), object.file->soname.size()));
+    if (object.file == nullptr || !stem_of(object).starts_with("libcudnn_")) continue;
+    const std::string& soname = object.file->soname;
+    const std::string own = soname.substr(std::min(soname.find(".so"), soname.size()));
     if (suffix.empty()) suffix = own;
-    if (!release.empty() && own == suffix) parts.push_back({&object, std::move(release)});
+    const std::string* release = object.file->library_version.get();
+    if (release != nullptr && own == suffix) parts.push_back({&object, *release});
   }
   return parts;
+}
+
+/// The one that answers cudnnGetVersion: libcudnn_graph from cuDNN 9 on, libcudnn itself before.
+std::optional<CudnnPart> cudnn_that_answers(const ProcessView& view) {
+  for (const char* stem : {"libcudnn_graph", "libcudnn"}) {
+    const LoadedObject* object = loaded_library(view.now, stem);
+    if (object == nullptr || (stem == std::string_view("libcudnn") && object->file->soname != "libcudnn.so.8")) continue;
+    if (const std::string* release = object->file->library_version.get()) return CudnnPart{object, *release};
+  }
+  return std::nullopt;
 }
 
 Origin quote_part(const ProcessView& view, const CudnnPart& part) {
@@ -127,6 +123,12 @@ std::uint32_t part(const ReleaseVersion& version, std::size_t index) {
 /// The same major, and at least the minor release: what frameworks check themselves when they start to use cuDNN.
 bool serves(const ReleaseVersion& loaded, const ReleaseVersion& built_with) {
   return part(loaded, 0) == part(built_with, 0) && part(loaded, 1) >= part(built_with, 1);
+}
+
+/// Sure to be refused. Metadata may ask for more than the framework was compiled with: torch 2.8.0 asks for 9.10.2 and takes 9.8.
+bool is_refused(const ReleaseVersion& loaded, const ReleaseVersion& asked) {
+  constexpr std::uint32_t margin = 2;
+  return part(loaded, 0) != part(asked, 0) || part(loaded, 1) + margin < part(asked, 1);
 }
 
 /// A part that a variable brought, or a part of another release than the first.
@@ -159,7 +161,7 @@ std::optional<Finding> nccl_mismatch(const RuleContext& context) { return judge_
 
 std::optional<Finding> mixed_cudnn(const RuleContext& context) {
   for (const ProcessView& view : context.processes) {
-    const auto parts = cudnn_parts(context, view);
+    const auto parts = cudnn_parts(view);
     std::set<std::string> releases;
     for (const CudnnPart& part : parts) releases.insert(part.release);
     if (releases.size() < 2) continue;
@@ -181,9 +183,9 @@ std::optional<Finding> mixed_cudnn(const RuleContext& context) {
 std::optional<Finding> wrong_cudnn(const RuleContext& context) {
   for (const ProcessView& view : context.processes) {
     const auto built_with = cudnn_built_with(context, view);
-    const auto parts = cudnn_parts(context, view);
-    if (!built_with || parts.empty()) continue;
-    const CudnnPart& first = parts.front();
+    const auto answers = cudnn_that_answers(view);
+    if (!built_with || !answers) continue;
+    const CudnnPart& first = *answers;
     const auto loaded = ReleaseVersion::parse(first.release);
     if (!loaded || serves(*loaded, *built_with)) continue;
     const bool stray = by_variable(*first.object);
@@ -196,6 +198,10 @@ std::optional<Finding> wrong_cudnn(const RuleContext& context) {
     finding.evidence = {quote_part(view, first), {view.label(), 0, "asks for cuDNN " + built_with->text}};
     if (stray) finding.evidence.push_back(quote_variable(context.machine, first.object->rule));
     finding.variant = stray ? "" : "other";
+    if (!is_refused(*loaded, *built_with)) {
+      finding.variant = "little-older";
+      finding.severity = Severity::Note;
+    }
     finding.repair = use_right_copy(context, view, *first.object, "cudnn");
     return finding;
   }
