@@ -1,8 +1,14 @@
 
 #include "render/trace.h"
+
+#include <deque>
+#include <functional>
+
 #include "commands/input.h"
 #include "commands/output_file.h"
 #include "commands/trace_parts.h"
+#include "commands/trace_redact.h"
+#include "model/redact.h"
 #include "render/messages.h"
 
 namespace gpuvet {
@@ -52,9 +58,32 @@ std::string render(const Options& options, const TraceReport& report) {
   return render_trace_text(report, how);
 }
 
-int compare(const Options& options, Tracer& tracer, const Environment& environment, const std::vector<ChangedVariable>& changes) {
-  const TraceReport before = tracer.trace(environment);
-  const TraceReport after = tracer.trace(changed(environment, changes));
+/// --redact hides names in all that is told.
+class Hiding {
+ public:
+  Hiding(const Options& options, Tracer& tracer) {
+    if (options.redact.value_or(false)) redact_ = text_redaction(tracer.machine());
+  }
+  void apply(TraceReport& report) {
+    if (redact_) redact_trace(report, redact_, files_);
+  }
+  void apply(std::vector<ChangedVariable>& changes) const {
+    for (ChangedVariable& change : changes)
+      if (redact_) redact_(change.value);
+  }
+
+ private:
+  std::function<void(std::string&)> redact_;
+  std::deque<LibraryFile> files_;
+};
+
+int compare(const Options& options, Tracer& tracer, const Environment& environment, std::vector<ChangedVariable> changes) {
+  TraceReport before = tracer.trace(environment);
+  TraceReport after = tracer.trace(changed(environment, changes));
+  Hiding hiding(options, tracer);
+  hiding.apply(before);
+  hiding.apply(after);
+  hiding.apply(changes);
   const RenderOptions how = render_options(options);
   if (options.format == "dot") {
     const int printed = print(render_trace_dot(after, how));
@@ -86,7 +115,9 @@ int run_trace(const Options& options) {
   if (const auto error = tracer.open(options.trace_target))
     return cannot_trace(trace_error_text(*error, options.language), error->exit_code);
   if (!changes->empty()) return compare(options, tracer, environment, *changes);
-  const TraceReport report = tracer.trace(environment);
+  TraceReport report = tracer.trace(environment);
+  Hiding hiding(options, tracer);
+  hiding.apply(report);
   const int printed = print(render(options, report));
   return printed != 0 ? printed : trace_exit_code(report);
 }

@@ -97,9 +97,15 @@ RunningReport report_of(std::int64_t pid, RunningProcess running) {
   return report;
 }
 
+int cannot_redact(const Options& options) {
+  return fail(say(options, "trace --live and trace --pid cannot redact what they tell; leave out --redact",
+                  "trace --live 与 trace --pid 不能隐去其输出中的名称；请去掉 --redact"));
+}
+
 }  // namespace
 
 int run_trace_live(const Options& options) {
+  if (options.redact.value_or(false)) return cannot_redact(options);
   if (options.live_command.empty())
     return fail(say(options, "trace --live needs a command behind --: gpuvet trace --live -- ./program",
                     "trace --live 需要在 -- 之后给出命令：gpuvet trace --live -- ./程序"));
@@ -120,6 +126,7 @@ int run_trace_live(const Options& options) {
 }
 
 int run_trace_pid(const Options& options) {
+  if (options.redact.value_or(false)) return cannot_redact(options);
   const auto system = make_live_system();
   auto running = read_running_process(*system, options.trace_pid);
   if (!running) {

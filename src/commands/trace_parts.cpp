@@ -101,6 +101,11 @@ void Tracer::collect_surroundings() {
   collect_os(system_, options_, machine_);
 }
 
+const Machine& Tracer::machine() {
+  if (!surroundings_) collect_surroundings();
+  return machine_;
+}
+
 std::optional<TraceError> Tracer::open(const std::string& target) {
   target_ = target;
   // The files of a live host say all that a path's plan needs; a root may lack its loader.

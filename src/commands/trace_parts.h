@@ -36,6 +36,8 @@ class Tracer {
   /// Finds the target and makes its plan; an error, or nothing.
   std::optional<TraceError> open(const std::string& target);
   TraceReport trace(const std::map<std::string, std::string>& environment);
+  /// The machine with its user and names, for redaction.
+  const Machine& machine();
 
  private:
   std::optional<TraceError> open_path(const std::string& target);

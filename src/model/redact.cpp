@@ -2,6 +2,7 @@
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <set>
 
 #include "model/fields.h"
@@ -359,6 +360,20 @@ Machine redact(const Machine& machine) {
   Strings(with_addresses).visit(out.services);
   out.environment = std::move(environment);
   return out;
+}
+
+std::function<void(std::string&)> text_redaction(const Machine& machine) {
+  struct State {
+    Pseudonyms pseudonyms;
+    TextRedactor redactor{pseudonyms};
+  };
+  const auto state = std::make_shared<State>();
+  Machine copy = machine;
+  const Names names = collect_names(copy);
+  for (const auto* set : {&names.users, &names.hosts, &names.groups, &names.kept})
+    for (const std::string& name : *set) state->pseudonyms.avoid(name);
+  state->redactor.set_names(names_to_replace(names, machine, state->pseudonyms));
+  return [state](std::string& text) { text = state->redactor.redact(text, false); };
 }
 
 }  // namespace gpuvet

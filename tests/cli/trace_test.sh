@@ -34,6 +34,15 @@ expect_exit 1 "$gpuvet" trace app/program --with LD_LIBRARY_PATH="$work/old" --f
 expect_out '"changes"'
 expect_exit 0 env LD_LIBRARY_PATH="$work/old" "$gpuvet" trace app/program --no-symbols
 
+# Names are hidden where that is asked for.
+mkdir -p home/alice.example && ln -s "$work/app" home/alice.example/app
+expect_exit 0 env HOME=/home/alice.example USER=alice.example LD_LIBRARY_PATH=/home/alice.example/lib "$gpuvet" trace app/program --with LD_LIBRARY_PATH=/home/alice.example/other --redact
+for format in text json dot markdown; do
+  env USER=alice.example LD_LIBRARY_PATH=/home/alice.example/lib "$gpuvet" trace home/alice.example/app/program --redact --format $format >"$work/out"
+  grep -q "alice" "$work/out" && fail "a user's name in $format"
+done
+expect_exit 2 "$gpuvet" trace --pid 1 --redact
+
 # Missing.
 mv new/libpart.so.1 new/away
 expect_exit 1 "$gpuvet" trace app/program --width 200
