@@ -15,8 +15,10 @@ namespace gpuvet {
 namespace {
 
 constexpr std::size_t max_wanted = 64;
-constexpr std::int64_t max_reader = std::int64_t{600}
-                                    << 20;  // a framework's main libraries are built as a set with what they need
+constexpr std::int64_t max_reader = std::int64_t{600} << 20;
+/// libtorch_cuda.so of torch 2.8.0 has 968 MiB; only its symbols are read, and only where there are two copies of what it needs.
+constexpr std::int64_t max_wanting = std::int64_t{4}
+                                     << 30;  // a framework's main libraries are built as a set with what they need
 
 /// Symbols of one file, read once.
 class Tables {
@@ -149,11 +151,11 @@ void add_wanted_symbols(const PlanSource& source, LoaderView& view) {
   Tables tables(source.system);
   std::map<std::string, std::vector<std::string>> by_inode;
   for (LibraryFile& file : view.files) {
-    if (file.state != "elf" || file.size > max_reader) continue;
+    if (file.state != "elf" || file.size > max_wanting) continue;
     // One copy of everything: nothing can differ, nothing is read.
     const bool differs = std::ranges::any_of(
         file.needed, [&](const std::string& needed) { return has_two(needed) && is_cuda_library_name(needed); });
-    const bool driver = links_driver(file);
+    const bool driver = links_driver(file) && file.size <= max_reader;
     if (!differs && !driver) continue;
     const auto [it, added] = by_inode.try_emplace(file.inode);
     if (added && differs) compare(tables, file, copies, it->second);
