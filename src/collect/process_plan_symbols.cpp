@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::size_t max_wanted = 64;
 constexpr std::int64_t max_reader = std::int64_t{600} << 20;
-/// libtorch_cuda.so of torch 2.8.0 has 968 MiB; only its symbols are read, and only where there are two copies of what it needs.
-constexpr std::int64_t max_wanting = std::int64_t{4}
-                                     << 30;  // a framework's main libraries are built as a set with what they need
+/// Only symbols are read, and only where there are two copies of what the file needs: libtorch_cuda.so of torch 2.8.0 has 968
+/// MiB.
+constexpr std::int64_t max_wanting = std::int64_t{4} << 30;
 
 /// Symbols of one file, read once.
 class Tables {
