@@ -37,6 +37,8 @@ void add_driver_update(const RuleContext& context, const DriverVersion& least, c
 
 // user_driver_app.cpp: the contract between other programs and the driver
 std::optional<Finding> driver_too_old_for_app(const RuleContext& context);
+/// The part of ptx-newer-than-driver that is about programs.
+std::optional<Finding> program_ptx_newer_than_driver(const RuleContext& context);
 
 /// What NVIDIA_REQUIRE_CUDA (and CUDA_VERSION) of an image ask for: its CUDA release; nothing when not told.
 std::optional<CudaVersion> image_cuda_version(const Machine& machine);

@@ -7,6 +7,7 @@
 #include "loader/library_family.h"
 #include "rules/evidence.h"
 #include "rules/framework_facts.h"
+#include "rules/program_facts.h"
 #include "rules/user_driver.h"
 
 namespace gpuvet::user_driver {
@@ -136,7 +137,58 @@ std::optional<Finding> judge_runtime(const RuleContext& context, const ProcessVi
   return finding;
 }
 
+// ---- PTX ---------------------------------------------------------------------------------------------------------------
+
+/// A file of a program of which every GPU here could only take PTX that this driver's compiler does not read.
+struct UnreadPtx {
+  ProgramCode code;
+  bool another_serves = false;  ///< another file of the program has code that runs
+};
+
+std::optional<UnreadPtx> unread_ptx(const RuleContext& context, const ProcessView& view) {
+  const auto codes = program_code(context, view);
+  const auto fails = [](const ProgramCode& c) { return c.judgement.verdict == CodeVerdict::Fails; };
+  for (const ProgramCode& code : codes) {
+    const auto unread = [&](const ProgramCode& c) {
+      return c.file != code.file || (fails(c) && c.judgement.reason == CodeReason::PtxTooNew);
+    };
+    if (!std::ranges::all_of(codes, unread)) continue;
+    return UnreadPtx{code, std::ranges::any_of(codes, [&](const ProgramCode& c) { return c.file != code.file && !fails(c); })};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<Finding> program_ptx_newer_than_driver(const RuleContext& context) {
+  const auto driver = running_driver(context);
+  for (const ProcessView& view : context.processes) {
+    const auto found = driver && is_program(view) ? unread_ptx(context, view) : std::nullopt;
+    const auto isa = found ? ptx_isa(context.knowledge, found->code.judgement.ptx_isa) : std::nullopt;
+    if (!isa || !isa->cuda) continue;
+    const ProgramCode& code = found->code;
+    Finding finding;
+    finding.variant = "program";
+    if (found->another_serves) finding.severity = Severity::Warning;
+    finding.parameters = {{"program", view.label()},
+                          {"file", std::string(base_name(code.file->path))},
+                          {"gpu", code.gpu->identity.label()},
+                          {"capability", code.gpu->identity.compute_capability->text()},
+                          {"targets", target_text(*code.file)},
+                          {"isa", isa->version},
+                          {"cuda", isa->cuda->text()},
+                          {"branch", "R" + std::to_string(isa->driver_branch)},
+                          {"driver", driver->version.text}};
+    finding.evidence = {
+        driver->origin, quote_capability(*code.gpu), {code.file->path, 0, target_text(*code.file) + "; PTX ISA " + isa->version}};
+    const auto least = DriverVersion::parse(std::to_string(isa->driver_branch) + ".0");
+    if (least) add_driver_update(context, *least, *isa->cuda, finding);
+    finding.repair.push_back(make_action(
+        "find-program-for-gpu", {{"program", view.label()}, {"capability", code.gpu->identity.compute_capability->text()}}));
+    return finding;
+  }
+  return std::nullopt;
+}
 
 std::optional<Finding> driver_too_old_for_app(const RuleContext& context) {
   for (const ProcessView& view : context.processes) {

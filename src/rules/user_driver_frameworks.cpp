@@ -148,7 +148,7 @@ std::optional<Finding> driver_too_old_for_wheel(const RuleContext& context) {
 
 std::optional<Finding> ptx_newer_than_driver(const RuleContext& context) {
   const auto driver = running_driver(context);
-  if (!driver || !driver->native) return std::nullopt;
+  if (!driver || !driver->native) return program_ptx_newer_than_driver(context);
   for (const JudgedEnvironment& judged : context.environments) {
     for (const FrameworkInstall& install : wanted_installs(context, *judged.environment)) {
       if (!install.cuda || fit_of(context, *driver, *install.cuda) != DriverFit::MinorVersion) continue;
@@ -168,7 +168,7 @@ std::optional<Finding> ptx_newer_than_driver(const RuleContext& context) {
       return finding;
     }
   }
-  return std::nullopt;
+  return program_ptx_newer_than_driver(context);
 }
 
 }  // namespace gpuvet::user_driver
