@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
+#include <map>
 
 #include "collect/process_plan.h"
 #include "elf/gpu_code.h"
+#include "knowledge/gpu_targets.h"
+#include "knowledge/knowledge.h"
 #include "loader/library_family.h"
 #include "loader/machine_rules.h"
 
@@ -14,6 +16,7 @@ namespace {
 
 constexpr std::size_t max_files = 32;
 constexpr int max_milliseconds = 500;
+constexpr int max_milliseconds_of_program = 20'000;
 
 bool is_of_nvidia(std::string_view soname) {
   for (const char* start : {"libcu", "libnv", "libnccl", "libnpp"})
@@ -26,7 +29,8 @@ bool is_of_nvidia(std::string_view soname) {
 bool may_have_kernels(const LoadedObject& object, const ProcessPlan& plan) {
   const LibraryFile& file = *object.file;
   if (file.state != "elf" || is_of_nvidia(file.soname) || object.rule == "loader") return false;
-  if (plan.kind != "python") return object.rule != "default" && object.rule != "ld.so.cache";
+  const bool of_system = object.rule == "default" || object.rule == "ld.so.cache";
+  if (plan.kind != "python" && !of_system) return true;
   const std::string_view name = base_name(object.path);
   for (const char* part : {"cuda", "tensorflow", "xla"})
     if (name.find(part) != std::string_view::npos) return true;
@@ -35,31 +39,61 @@ bool may_have_kernels(const LoadedObject& object, const ProcessPlan& plan) {
   });
 }
 
-std::set<std::string> files_with_kernels(const Machine& machine) {
-  std::set<std::string> paths;
+/// Paths of files that may have kernels; with them: are they a program's own, which is what was asked for?
+std::map<std::string, bool> files_with_kernels(const Machine& machine) {
+  std::map<std::string, bool> paths;
   ViewSource source(machine.loader);
   for (const ProcessPlan& plan : machine.loader.plans) {
     const LibraryFile* program = source.open(plan.program);
     const Forecast all = forecast(source, machine_loader_rules(machine, program), plan, machine.environment);
     for (const LoadedObject& object : all.objects)
-      if (object.file != nullptr && may_have_kernels(object, plan)) paths.insert(object.file->path);
+      if (object.file != nullptr && may_have_kernels(object, plan)) paths[object.file->path] |= plan.kind != "python";
   }
   return paths;
+}
+
+/// Every GPU here has machine code among what was found. True too where no GPU's architecture is known.
+bool serves_all(const GpuCodeFile& file, const std::vector<ComputeCapability>& gpus) {
+  return std::ranges::all_of(gpus, [&](const ComputeCapability& gpu) {
+    return std::ranges::any_of(file.targets, [&](const GpuCodeTarget& code) {
+      const auto target = code.kind == "sass" ? parse_gpu_arch(code.arch) : std::nullopt;
+      return target && serves(*target, gpu) == Serves::Yes;
+    });
+  });
+}
+
+std::vector<ComputeCapability> capabilities_here(const Machine& machine) {
+  std::vector<ComputeCapability> all;
+  for (const MachineGpu& gpu : nvidia_gpus(machine, Knowledge()))
+    if (gpu.identity.compute_capability) all.push_back(*gpu.identity.compute_capability);
+  return all;
+}
+
+/// Headers tell what the CUDA runtime finds. Before a program is said to lack code, its whole file is searched.
+GpuCodeFile read_code(FileReader& reader, bool of_program, const std::vector<ComputeCapability>& gpus) {
+  GpuCodeOptions options;
+  options.headers_only = true;
+  options.decompress_limit = 0;
+  options.time_limit_ms = max_milliseconds;
+  GpuCodeFile file = read_gpu_code(reader, options);
+  if (!of_program || file.targets.empty() || serves_all(file, gpus)) return file;
+  options = GpuCodeOptions();
+  options.time_limit_ms = max_milliseconds_of_program;
+  return read_gpu_code(reader, options);
 }
 
 }  // namespace
 
 void collect_gpu_code(System& system, Machine& machine) {
   std::vector<GpuCodeFile> found;
-  GpuCodeOptions options;
-  options.headers_only = true;
-  options.decompress_limit = 0;
-  options.time_limit_ms = max_milliseconds;
-  for (const std::string& path : files_with_kernels(machine)) {
+  const auto files = files_with_kernels(machine);
+  const bool programs = std::ranges::any_of(files, [](const auto& file) { return file.second; });
+  const auto gpus = programs ? capabilities_here(machine) : std::vector<ComputeCapability>();
+  for (const auto& [path, of_program] : files) {
     if (found.size() >= max_files) break;
     const auto reader = system.open(path);
     if (!reader) continue;
-    GpuCodeFile file = read_gpu_code(**reader, options);
+    GpuCodeFile file = read_code(**reader, of_program, gpus);
     if (file.containers == 0 && file.targets.empty()) continue;
     file.path = path;
     if (const auto real = system.real_path(path)) file.real_path = *real;
@@ -68,7 +102,8 @@ void collect_gpu_code(System& system, Machine& machine) {
   machine.gpu_code = Fact<std::vector<GpuCodeFile>>::known(std::move(found));
 }
 
-void collect_binaries(System& system, Machine& machine, const Purpose& purpose, std::vector<CollectorTime>* times) {
+tl::expected<void, std::string> collect_binaries(System& system, Machine& machine, const Purpose& purpose,
+                                                 std::vector<CollectorTime>* times) {
   using Clock = std::chrono::steady_clock;
   auto start = Clock::now();
   const auto took = [&](const char* name) {
@@ -76,10 +111,11 @@ void collect_binaries(System& system, Machine& machine, const Purpose& purpose, 
     if (times != nullptr) times->push_back({name, std::chrono::duration<double, std::milli>(now - start).count()});
     start = now;
   };
-  collect_process_plans(system, machine, purpose);
+  auto planned = collect_process_plans(system, machine, purpose);
   took("process-plans");
   if (!machine.loader.plans.empty()) collect_gpu_code(system, machine);
   took("gpu-code");
+  return planned;
 }
 
 }  // namespace gpuvet

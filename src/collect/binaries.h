@@ -2,7 +2,10 @@
 // What a check reads from the binaries of those processes that have to work: their plans, every file that their loaders open, and
 // the GPU code in the files that are the program's own.
 
+#include <string>
 #include <vector>
+
+#include <tl/expected.hpp>
 
 #include "collect/collect.h"
 #include "model/machine.h"
@@ -11,10 +14,13 @@
 
 namespace gpuvet {
 
-/// After collect(), once it is known what has to work. Reads nothing where no framework is and none was asked for.
-void collect_binaries(System& system, Machine& machine, const Purpose& purpose, std::vector<CollectorTime>* times = nullptr);
+/// After collect(), once it is known what has to work. Reads nothing where no framework is and none was asked for. The error says
+/// why a program that was asked for by its path cannot be judged: it is not there, or no ELF file.
+tl::expected<void, std::string> collect_binaries(System& system, Machine& machine, const Purpose& purpose,
+                                                 std::vector<CollectorTime>* times = nullptr);
 
-/// machine.gpu_code of the processes in machine.loader.plans: only the headers of fat binaries, by positioned reads.
+/// machine.gpu_code of the processes in machine.loader.plans: the headers of fat binaries, by positioned reads; the whole of a
+/// program's file where these have no machine code for a GPU here.
 void collect_gpu_code(System& system, Machine& machine);
 
 }  // namespace gpuvet

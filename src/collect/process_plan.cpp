@@ -27,9 +27,14 @@ std::string on_path(const PlanSource& source, std::string_view name) {
   return "";
 }
 
-/// Absolute, by the working directory of this process on a live host.
-std::string absolute_path(System& system, std::string_view path) {
+/// Absolute, by the working directory of this process on a live host, and by HOME behind "~/".
+std::string absolute_path(const PlanSource& source, std::string_view path) {
   if (path.starts_with('/')) return std::string(path);
+  if (path.starts_with("~/")) {
+    const auto home = source.machine.environment.find("HOME");
+    return home != source.machine.environment.end() ? home->second + std::string(path.substr(1)) : "";
+  }
+  System& system = source.system;
   const auto here = system.is_live() ? system.read_link("/proc/self/cwd") : tl::unexpected(SystemError{});
   if (!here) return "";
   while (path.starts_with("./")) path.remove_prefix(2);
@@ -71,12 +76,14 @@ std::string program_behind(const PlanSource& source, std::string path, std::vect
 tl::expected<ProcessPlan, std::string> plan_of_file(const PlanSource& source, std::string_view target) {
   ProcessPlan plan;
   plan.name = target;
-  std::string path = absolute_path(source.system, target);
+  std::string path = absolute_path(source, target);
   if (path.empty()) return no(std::string(target) + ": give the whole path, the working directory is not known here");
   if (source.system.is_directory(path)) return no(path + " is a folder");
   path = program_behind(source, path, plan.problems);
   const LibraryFile* file = source.objects.open(path);
   if (file == nullptr) return no(path + " is not there");
+  if (file->state != "elf" && path.ends_with(".py"))
+    return no(path + " is a Python script: ask for what it imports, such as torch");
   if (file->state != "elf") return no(path + (file->state == "unreadable" ? " cannot be read" : " is no program and no library"));
   if (file->type == "object" || file->type == "core") return no(path + " is an object file: no process loads it");
   plan.kind = file->type == "shared" ? "library" : "program";

@@ -28,6 +28,7 @@ tl::expected<ProcessPlan, std::string> plan_for_target(SystemObjects& objects, S
 
 /// Fills machine.loader.plans for what has to work, and machine.loader with every file that their forecasts open: with this
 /// machine's environment, and without LD_LIBRARY_PATH and LD_PRELOAD. Reads nothing where no framework is and none was asked for.
-void collect_process_plans(System& system, Machine& machine, const Purpose& purpose);
+/// The error says why a program that was asked for by its path has no plan.
+tl::expected<void, std::string> collect_process_plans(System& system, Machine& machine, const Purpose& purpose);
 
 }  // namespace gpuvet

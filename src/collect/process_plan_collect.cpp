@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "collect/library_copies.h"
 #include "collect/process_plan.h"
 #include "collect/process_plan_parts.h"
 #include "elf/cuda_library_version.h"
@@ -77,6 +78,31 @@ void open_all(const PlanSource& source, const ProcessPlan& plan) {
   for (const auto& environment : environments_of(source.machine)) (void)forecast(source.objects, rules, plan, environment);
 }
 
+/// Folders of a program in which its own libraries may lie, whatever its RPATH says.
+std::vector<std::string> folders_of_program(const std::string& path) {
+  const std::string folder = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+  const std::string above = folder.substr(0, std::max<std::size_t>(folder.rfind('/'), 1));
+  return {folder, folder + "/lib", folder + "/lib64", above + "/lib", above + "/lib64"};
+}
+
+/// Copies of the libraries that a program does not find, wherever they lie on this machine.
+void open_unused_copies(const PlanSource& source, const ProcessPlan& plan) {
+  const std::string path = plan.program.empty() && !plan.steps.empty() ? plan.steps.front().names.front() : plan.program;
+  const LibraryFile* program = source.objects.open(path);
+  if (program == nullptr) return;
+  const LoaderRules rules = loader_rules(source.system, source.machine, program);
+  const Forecast now = forecast(source.objects, rules, plan, source.machine.environment);
+  std::vector<std::string> folders;
+  for (const MissingLibrary& missing : now.missing) {
+    if (missing.name.find('/') != std::string::npos || (missing.optional && missing.needed_by_path.empty())) continue;
+    if (folders.empty()) {
+      folders = folders_of_program(path);
+      std::ranges::copy(usual_library_folders(source.system, source.machine), std::back_inserter(folders));
+    }
+    (void)find_library_copies(source.objects, folders, missing.name, program->elf_class, program->machine);
+  }
+}
+
 /// Releases of the CUDA libraries among the files, each file once.
 void fill_releases(const PlanSource& source, LoaderView& view) {
   std::map<std::string, Fact<std::string>> by_inode;
@@ -99,24 +125,29 @@ bool is_cuda_library_name(std::string_view soname) {
   return std::ranges::any_of(stems, [&](std::string_view stem) { return soname.starts_with(stem); });
 }
 
-void collect_process_plans(System& system, Machine& machine, const Purpose& purpose) {
+tl::expected<void, std::string> collect_process_plans(System& system, Machine& machine, const Purpose& purpose) {
   const std::vector<std::string> targets = targets_for(machine, purpose);
-  if (targets.empty()) return;
+  if (targets.empty()) return {};
   const Knowledge knowledge;
   SystemObjects objects(system);
   const PlanSource source{objects, system, machine, knowledge};
   std::vector<ProcessPlan> plans;
   for (const std::string& target : targets) {
     auto plan = plan_for_target(objects, system, machine, knowledge, target);
+    if (!plan && purpose.name == "path") return tl::unexpected(plan.error());
     if (!plan) continue;
     open_all(source, *plan);
+    if (plan->kind != "python") open_unused_copies(source, *plan);
     plans.push_back(std::move(*plan));
   }
-  if (plans.empty()) return;
+  if (plans.empty()) return {};
   objects.store(machine.loader);
   fill_releases(source, machine.loader);
   add_wanted_symbols(source, machine.loader);
+  for (const ProcessPlan& plan : plans)
+    if (plan.kind != "python") add_static_runtimes(source, plan, machine.loader);
   machine.loader.plans = std::move(plans);
+  return {};
 }
 
 }  // namespace gpuvet

@@ -55,6 +55,15 @@ void doubt_given_log(const Options& options, const Machine& machine, Diagnosis& 
     diagnosis.not_seen.push_back({"kernel-log-owner", devices});
 }
 
+/// The program that was asked for keeps its place among the plans, under its redacted name.
+void redact_with_purpose(Machine& machine, Purpose& purpose) {
+  const auto is_asked = [&](const ProcessPlan& plan) { return purpose.name == "path" && plan.name == purpose.target; };
+  const auto at = std::ranges::find_if(machine.loader.plans, is_asked) - machine.loader.plans.begin();
+  machine = redact(machine);
+  if (at < std::ssize(machine.loader.plans))
+    purpose.target = purpose.text = machine.loader.plans[static_cast<std::size_t>(at)].name;
+}
+
 std::string render(const Options& options, const Diagnosis& diagnosis, const Machine& machine, const Knowledge& knowledge) {
   const RenderOptions how = render_options(options);
   if (options.format == "json") return render_json(diagnosis, machine, knowledge, how);
@@ -65,7 +74,7 @@ std::string render(const Options& options, const Diagnosis& diagnosis, const Mac
 }  // namespace
 
 int run_check(const Options& options) {
-  const auto purpose = parse_purpose(options.purpose);
+  auto purpose = parse_purpose(options.purpose);
   if (!purpose) return fail(message(Message::BadPurpose, options.language, {{"why", printable(purpose.error())}}));
   const auto knowledge = load_knowledge(options);
   if (!knowledge) return fail(knowledge.error());
@@ -73,10 +82,10 @@ int run_check(const Options& options) {
   // A folder behind @ is looked at wherever it lies.
   Options with_environment = options;
   if (purpose->environment.starts_with('/')) with_environment.python_environments.push_back(purpose->environment);
-  auto machine = load_machine(with_environment, &times);
+  auto machine = load_machine(with_environment, *purpose, &times);
   if (!machine) return fail(machine.error());
   // Asked for redaction, the answer quotes nothing that is not redacted either.
-  if (options.redact.value_or(false)) *machine = redact(*machine);
+  if (options.redact.value_or(false)) redact_with_purpose(*machine, *purpose);
 
   auto start = std::chrono::steady_clock::now();
   Diagnosis diagnosis = diagnose(*machine, *knowledge, *purpose);

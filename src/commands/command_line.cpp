@@ -52,10 +52,11 @@ void add_options(CLI::App& app, Options& options, std::string& language, const S
       ->type_name("FILE");
   app.add_option("--snapshot", options.snapshot, say("judge a snapshot file", "检查一个快照文件"))->type_name("FILE");
   app.add_option("--for", options.purpose,
-                 say("what has to work: torch, 'torch>=2.7@ENV', tensorflow, jax, cupy, nvcc, build:NAME, driver; else what is "
+                 say("what has to work: torch, 'torch>=2.7@ENV', tensorflow, jax, cupy, nvcc, build:NAME, driver, or ./PROGRAM; "
+                     "else what is "
                      "installed decides",
                      "需要能用的目标：torch、'torch>=2.7@环境'、tensorflow、jax、cupy、nvcc、build:"
-                     "名称、driver；不指定则由已安装的软件决定"))
+                     "名称、driver，或 ./程序；不指定则由已安装的软件决定"))
       ->type_name("PURPOSE");
   app.add_option(
          "--env", options.python_environments,

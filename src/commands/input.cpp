@@ -1,8 +1,11 @@
 #include "commands/input.h"
 
+#include <algorithm>
+
 #include "collect/binaries.h"
 #include "model/json.h"
 #include "render/messages.h"
+#include "rules/software.h"
 #include "system/user_file.h"
 
 namespace gpuvet {
@@ -87,6 +90,29 @@ tl::expected<Machine, std::string> load_snapshot(const Options& options) {
   return std::move(*machine);
 }
 
+bool has_plan_of(const Machine& machine, const std::string& target) {
+  return std::ranges::any_of(machine.loader.plans,
+                             [&](const ProcessPlan& plan) { return plan.name == target || plan.program == target; });
+}
+
+/// "--for llama-server": no framework has that name, and PATH of the judged process has such a program.
+void look_for_program(const Inspected& inspected, Purpose& purpose) {
+  const bool is_plain_name = purpose.needs_framework() && purpose.specifier.empty() && purpose.environment.empty() &&
+                             purpose.target.empty() && !is_known_framework(purpose.name);
+  const auto path = inspected.collect.environment.find("PATH");
+  if (!is_plain_name || path == inspected.collect.environment.end()) return;
+  std::string_view list = path->second;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(':'), list.size());
+    const std::string file = std::string(list.substr(0, end)) + "/" + purpose.text;
+    list.remove_prefix(std::min(end + 1, list.size()));
+    if (!file.starts_with('/') || !inspected.system->exists(file) || inspected.system->is_directory(file)) continue;
+    purpose.name = "path";
+    purpose.target = file;
+    return;
+  }
+}
+
 }  // namespace
 
 tl::expected<std::map<std::string, std::string>, std::size_t> parse_environment(std::string_view text) {
@@ -150,12 +176,19 @@ tl::expected<Inspected, std::string> open_inspected(const Options& options) {
   return inspected;
 }
 
-tl::expected<Machine, std::string> load_machine(const Options& options, std::vector<CollectorTime>* times) {
-  if (!options.snapshot.empty()) return load_snapshot(options);
+tl::expected<Machine, std::string> load_machine(const Options& options, Purpose& purpose, std::vector<CollectorTime>* times) {
+  if (!options.snapshot.empty()) {
+    auto machine = load_snapshot(options);
+    if (machine && purpose.name == "path" && !has_plan_of(*machine, purpose.target))
+      return tl::unexpected(message(Message::SnapshotWithoutProgram, options.language, {{"path", printable(purpose.target)}}));
+    return machine;
+  }
   const auto inspected = open_inspected(options);
   if (!inspected) return tl::unexpected(inspected.error());
+  look_for_program(*inspected, purpose);
   Machine machine = collect(*inspected->system, inspected->collect, times);
-  if (const auto purpose = parse_purpose(options.purpose)) collect_binaries(*inspected->system, machine, *purpose, times);
+  if (const auto read = collect_binaries(*inspected->system, machine, purpose, times); !read)
+    return tl::unexpected(message(Message::CannotJudgeProgram, options.language, {{"why", printable(read.error())}}));
   if (machine.source.empty()) machine.source = options.root.empty() ? "host" : "root";
   if (machine.collected_by.empty()) machine.collected_by = "gpuvet " GPUVET_VERSION;
   return machine;

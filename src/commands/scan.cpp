@@ -141,7 +141,8 @@ int run_scan(const Options& options) {
   if (ask_machine && options.snapshot.empty()) {
     machine = look_at_machine(*inspected);
   } else if (ask_machine) {
-    auto loaded = load_machine(options, nullptr);
+    Purpose purpose;
+    auto loaded = load_machine(options, purpose, nullptr);
     if (!loaded) return fail(loaded.error());
     machine = std::move(*loaded);
   }

@@ -24,7 +24,9 @@ std::string explain(const WriteError& error, const Options& options) {
 }  // namespace
 
 int run_snapshot(const Options& options) {
-  auto machine = load_machine(options, nullptr);
+  auto purpose = parse_purpose(options.purpose);
+  if (!purpose) return fail(message(Message::BadPurpose, options.language, {{"why", printable(purpose.error())}}));
+  auto machine = load_machine(options, *purpose, nullptr);
   if (!machine) return fail(machine.error());
   if (options.redact.value_or(true)) *machine = redact(*machine);
   const std::string text = machine_to_json(*machine);

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "diagnose/program_links.h"
 #include "diagnose/software_links.h"
 #include "rules/evidence.h"
 
@@ -99,6 +100,8 @@ LinkView view_link(const RuleContext& context, Layer layer) {
       return view_runtime_libraries(context);
     case Layer::Framework:
       return view_framework(context);
+    case Layer::Application:
+      return context.purpose.name == "path" ? view_program(context) : LinkView{};
     default:
       return {};
   }
@@ -151,7 +154,6 @@ std::vector<NotSeen> list_not_seen(const RuleContext& context) {
   if (purpose_needs(context, Layer::Framework)) note_unless_seen(list, machine.python.environments, "python-environments");
   for (const NotSeen& entry : unseen_of_software(context)) list.push_back(entry);
   for (const std::string& build : builds_with_unseen_code(context)) list.push_back({"gpu-code", build});
-  if (purpose_needs(context, Layer::Application)) list.push_back({"program", ""});
   return list;
 }
 

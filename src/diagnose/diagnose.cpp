@@ -103,7 +103,9 @@ Finding healthy_finding(const std::vector<ChainLink>& chain) {
     const bool toolkit_alone = link.layer == Layer::Toolkit && chain.front().state == LinkState::NotNeeded;
     if (link.layer == Layer::Framework) finding.variant = "framework";
     if (toolkit_alone) finding.variant = "toolkit";
-    if (link.layer == Layer::Framework || toolkit_alone) finding.parameters["what"] = link.detail;
+    if (link.layer == Layer::Application) finding.variant = "program";
+    const bool asked_about = link.layer == Layer::Framework || link.layer == Layer::Application || toolkit_alone;
+    if (asked_about) finding.parameters["what"] = link.detail;
   }
   return finding;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "diagnose/program_links.h"
 #include "rules/cuda_needs.h"
 #include "rules/framework_arch.h"
 #include "rules/framework_contract.h"
@@ -155,6 +156,7 @@ LinkView view_toolkit(const RuleContext& context) {
 }
 
 LinkView view_runtime_libraries(const RuleContext& context) {
+  if (context.purpose.name == "path") return view_program_libraries(context);
   const auto* judged = first_judged(context);
   if (judged == nullptr) return {};
   const auto installs = wanted_installs(context, *judged->environment);
@@ -166,8 +168,7 @@ LinkView view_runtime_libraries(const RuleContext& context) {
     view.detail += (view.detail.empty() ? "CUDA " : ", CUDA ") + needs.cuda + " (" + needs.framework + ")";
   }
   for (const FrameworkInstall& install : installs) {
-    view.seen_good =
-        view.seen_good && has_own_cuda_libraries(context, install) && right_libraries_are_taken(context, install);
+    view.seen_good = view.seen_good && has_own_cuda_libraries(context, install) && right_libraries_are_taken(context, install);
     if (install.cuda)
       view.detail += (view.detail.empty() ? "CUDA " : ", CUDA ") + install.cuda->text() + " (" + install.framework + ")";
   }
@@ -175,6 +176,7 @@ LinkView view_runtime_libraries(const RuleContext& context) {
 }
 
 LinkView view_framework(const RuleContext& context) {
+  if (context.purpose.name == "path") return view_program_code(context);
   const auto* judged = first_judged(context);
   if (judged == nullptr) return {};
   const auto installs = wanted_installs(context, *judged->environment);
@@ -196,6 +198,7 @@ LinkView view_framework(const RuleContext& context) {
 }
 
 std::vector<NotSeen> unseen_of_software(const RuleContext& context) {
+  if (context.purpose.name == "path") return unseen_of_program(context);
   std::vector<NotSeen> list;
   if (!purpose_needs(context, Layer::Framework)) return list;
   const auto* judged = first_judged(context);
@@ -231,6 +234,7 @@ bool purpose_needs(const RuleContext& context, Layer layer) {
     case Layer::Framework:
       if (purpose.name == "build")
         return layer == Layer::Framework && (has_wanted_install(context) || !framework_of_purpose(purpose).empty());
+      if (purpose.name == "path") return layer == Layer::RuntimeLibrary || program_has_code(context);
       if (purpose.asked()) return purpose.needs_framework();
       return judged_by_default(context);
     case Layer::Application:

@@ -56,8 +56,13 @@ constexpr Sentence sentences[] = {
     {Message::PythonEnvironments, "Python environments (* in use)", "Python 环境（* 为正在使用的）"},
     {Message::NoCompilerIn, "no nvcc", "没有 nvcc"},
     {Message::MissingIn, "missing: {files}", "缺少：{files}"},
-    {Message::BadPurpose, "--for: {why}. Examples: --for torch, --for 'torch>=2.7@ml', --for nvcc, --for build:flash-attn",
-     "--for：{why}。例如：--for torch、--for 'torch>=2.7@ml'、--for nvcc、--for build:flash-attn"},
+    {Message::CannotJudgeProgram, "--for: {why}", "--for：{why}"},
+    {Message::SnapshotWithoutProgram,
+     "the snapshot has nothing about {path}: make it anew on that machine with gpuvet snapshot --for {path} -o FILE",
+     "快照中没有关于 {path} 的内容：请在那台机器上用 gpuvet snapshot --for {path} -o 文件 重新生成"},
+    {Message::BadPurpose,
+     "--for: {why}. Examples: --for torch, --for 'torch>=2.7@ml', --for nvcc, --for build:flash-attn, --for ./llama-server",
+     "--for：{why}。例如：--for torch、--for 'torch>=2.7@ml'、--for nvcc、--for build:flash-attn、--for ./llama-server"},
     {Message::BadEnvironment, "{path}:{line}: not of the form NAME=value", "{path}:{line}：不是 NAME=value 的形式"},
     {Message::OutputIsLink, "{path} is a symbolic link; gpuvet does not write through links",
      "{path} 是符号链接；gpuvet 不会通过链接写入"},
@@ -162,12 +167,16 @@ constexpr KeyText not_seen_titles[] = {
      "它需要什么：gpuvet 没有关于此名称的资料"},
     {"interpreter", "anything that runs in this environment: its own python is gone (was the Python it was made from removed?)",
      "此环境中的任何程序：它的 python 已不存在（创建它所用的 Python 是否被卸载？）"},
-    {"library-path",
-     "whether LD_LIBRARY_PATH puts another CUDA library before the framework's own (a later version reads the libraries)",
-     "LD_LIBRARY_PATH 是否让其他 CUDA 库排在框架自带的库之前（后续版本会读取这些库）"},
+    {"library-path", "whether LD_LIBRARY_PATH puts another CUDA library before the framework's own",
+     "LD_LIBRARY_PATH 是否让其他 CUDA 库排在框架自带的库之前"},
     {"gpu-code", "whether this build has code for the GPU here", "这一构建是否含有本机 GPU 的代码"},
-    {"program", "the program itself: its libraries and its GPU code are judged by a later version of gpuvet",
-     "程序本身：它的库与 GPU 代码将由 gpuvet 的后续版本判断"},
+    {"program-without-cuda",
+     "what this program has to do with the GPU: none of its files uses CUDA. It is a build without CUDA, or it starts another "
+     "program that does",
+     "这个程序与 GPU 的关系：它的文件都没有使用 CUDA。它是不带 CUDA 的构建，或者由它启动的另一个程序使用 CUDA"},
+    {"program-code", "whether the program's GPU code runs here: the GPU's model cannot be seen",
+     "程序的 GPU 代码能否在这里运行：看不到 GPU 的型号"},
+    {"program-plan", "what this script starts: only its interpreter was judged", "这个脚本启动了什么：只判断了它的解释器"},
 };
 
 constexpr KeyText advices[] = {
@@ -195,6 +204,11 @@ constexpr KeyText advices[] = {
     {"ask-framework",
      "Compare python -c \"import torch; print(torch.cuda.get_arch_list())\" (or the like) with gpuvet kb gpu NAME.",
      "请将 python -c \"import torch; print(torch.cuda.get_arch_list())\"（或类似命令）的结果与 gpuvet kb gpu 名称 对照。"},
+    {"name-gpu", "Name the GPU: gpuvet scan PROGRAM --gpu 'RTX 4090'.", "请指明 GPU：gpuvet scan 程序 --gpu 'RTX 4090'。"},
+    {"ask-other-program", "Ask for the program or library that does the work: gpuvet --for PATH.",
+     "请改问真正使用 GPU 的程序或库：gpuvet --for 路径。"},
+    {"ask-framework-of-script", "Ask for what the script imports, such as gpuvet --for torch.",
+     "请改问脚本所导入的框架，例如 gpuvet --for torch。"},
     {"name-environment", "Name the environment's folder: gpuvet --env DIR.", "请指定环境所在目录：gpuvet --env DIR。"},
 };
 
@@ -213,7 +227,9 @@ std::string_view advice_key(const NotSeen& entry, const Machine& machine) {
   if (denied) return "run-as-root";
   if (entry.what == "environment") return "give-environment";
   if (entry.what == "python-environments") return "name-environment";
-  if (entry.what == "program") return {};
+  if (entry.what == "program-without-cuda") return "ask-other-program";
+  if (entry.what == "program-code") return "name-gpu";
+  if (entry.what == "program-plan") return "ask-framework-of-script";
   if (entry.what == "library-path") return "try-without";
   if (entry.what == "interpreter") return "make-environment-anew";
   if (entry.what == "framework-unknown") return {};

@@ -59,6 +59,8 @@ enum class Message : std::uint8_t {
   BadSnapshot,
   BadEnvironment,
   BadPurpose,
+  CannotJudgeProgram,
+  SnapshotWithoutProgram,
   OutputIsLink,
   OutputExists,
   MustBeOneOf,

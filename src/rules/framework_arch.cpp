@@ -6,6 +6,7 @@
 #include "rules/evidence.h"
 #include "rules/framework.h"
 #include "rules/framework_arch.h"
+#include "rules/program.h"
 #include "rules/software.h"
 
 namespace gpuvet {
@@ -73,11 +74,12 @@ std::optional<Finding> judge_code(const RuleContext& context, Wanted wanted) {
 
 std::optional<Finding> arch_missing(const RuleContext& context) {
   auto finding = judge_code(context, [](GpuCode code) { return code == GpuCode::TooNew || code == GpuCode::NotIncluded; });
-  return finding;
+  return finding ? finding : program::arch_missing(context);
 }
 
 std::optional<Finding> arch_dropped(const RuleContext& context) {
-  return judge_code(context, [](GpuCode code) { return code == GpuCode::Dropped; });
+  auto finding = judge_code(context, [](GpuCode code) { return code == GpuCode::Dropped; });
+  return finding ? finding : program::arch_dropped(context);
 }
 
 }  // namespace framework

@@ -9,6 +9,7 @@
 #include "rules/framework_facts.h"
 #include "rules/framework_packages.h"
 #include "rules/framework_repair.h"
+#include "rules/program.h"
 #include "rules/runtime_library.h"
 #include "rules/software.h"
 #include "rules/toolkit.h"
@@ -141,7 +142,7 @@ std::optional<Finding> not_on_path(const RuleContext& context) {
     if (!all_there) finding.repair.push_back(install_toolkit(judged.needs));
     return finding;
   }
-  return std::nullopt;
+  return program::library_not_on_path(context);
 }
 
 std::optional<Finding> other_release(const RuleContext& context) {
@@ -160,7 +161,7 @@ std::optional<Finding> other_release(const RuleContext& context) {
     if (finding.repair.empty()) finding.repair.push_back(install_toolkit(judged.needs));
     return finding;
   }
-  return std::nullopt;
+  return program::library_of_other_release(context);
 }
 
 std::optional<Finding> nowhere(const RuleContext& context) {
@@ -181,7 +182,7 @@ std::optional<Finding> nowhere(const RuleContext& context) {
     if (finding.repair.empty()) finding.repair.push_back(install_toolkit(judged.needs));
     return finding;
   }
-  return std::nullopt;
+  return program::library_missing(context);
 }
 
 }  // namespace runtime_library

@@ -92,7 +92,7 @@ class ScenarioTest : public testing::Test {
     const auto system = make_recorded_system(std::move(scenario->tree));
     const Purpose purpose = parse_purpose(scenario->purpose).value();
     Machine machine = collect(*system, scenario->options);
-    collect_binaries(*system, machine, purpose);
+    EXPECT_TRUE(collect_binaries(*system, machine, purpose).has_value()) << path_;
     const Diagnosis diagnosis = diagnose(machine, knowledge(), purpose);
     check(e, diagnosis);
     if (HasFailure()) std::cout << path_ << ":1:\n" << describe(diagnosis);
@@ -138,7 +138,7 @@ class DescribedMachineTest : public testing::Test {
     const auto system = make_recorded_system(std::move(machine->tree));
     const Purpose purpose = parse_purpose(machine->purpose).value();
     Machine facts = collect(*system, machine->options);
-    collect_binaries(*system, facts, purpose);
+    EXPECT_TRUE(collect_binaries(*system, facts, purpose).has_value());
     const Diagnosis diagnosis = diagnose(facts, knowledge(), purpose);
     check_machine(*machine, diagnosis);
     if (HasFailure()) std::cout << path_ << ":1: " << machine->title << ", expected " << machine->kind << "\n" << describe(diagnosis);

@@ -1,0 +1,235 @@
+#include "rules/program.h"
+
+#include <algorithm>
+
+#include "loader/library_family.h"
+#include "rules/evidence.h"
+#include "rules/framework_facts.h"
+#include "rules/program_facts.h"
+#include "rules/software.h"
+#include "rules/toolkit.h"
+
+namespace gpuvet::program {
+namespace {
+
+constexpr std::size_t most_evidence = 8;
+
+// ---- libraries ---------------------------------------------------------------------------------------------------------
+
+enum class Place : std::uint8_t { Copy, Other, Nowhere };
+
+Place place_of(const LackedLibrary& lacked) {
+  if (!lacked.copy.empty()) return Place::Copy;
+  return lacked.other.empty() ? Place::Nowhere : Place::Other;
+}
+
+std::string names_of(const std::vector<LackedLibrary>& libraries) {
+  std::vector<std::string> names;
+  for (const LackedLibrary& library : libraries) names.push_back(library.soname);
+  return join(names, ", ");
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1)); }
+
+/// "ld.so.cache, /lib64 and 3 more": where the loader looked.
+Origin quote_search(const RuleContext& context, const LackedLibrary& lacked) {
+  std::vector<std::string> folders;
+  for (const TriedPlace& place : lacked.missing->tried) {
+    const std::string folder = place.path.find('/') == std::string::npos ? place.rule : folder_of(place.path);
+    if (!folder.empty() && std::ranges::find(folders, folder) == folders.end()) folders.push_back(folder);
+  }
+  const std::size_t all = folders.size();
+  if (all > 6) folders.resize(6);
+  std::string text = "the loader looked in " + (folders.empty() ? std::string("its own folders") : join(folders, ", "));
+  if (all > folders.size()) text += " and " + std::to_string(all - folders.size()) + " more";
+  if (variable(context.machine, "LD_LIBRARY_PATH").empty()) text += "; LD_LIBRARY_PATH is not set";
+  return {lacked.soname, 0, text};
+}
+
+/// Libraries of the first program that lacks some at this place; `at_start` ones first, else those of a part that it opens later.
+struct Lack {
+  const ProcessView* view = nullptr;
+  std::vector<LackedLibrary> libraries;
+  bool at_start = true;
+};
+
+std::optional<Lack> lack_at(const RuleContext& context, Place place) {
+  for (const ProcessView& view : context.processes) {
+    if (!is_program(view)) continue;
+    const auto lacked = lacked_libraries(context, view);
+    for (const bool at_start : {true, false}) {
+      Lack lack{&view, lacked, at_start};
+      std::erase_if(lack.libraries, [&](const LackedLibrary& l) { return l.at_start != at_start || place_of(l) != place; });
+      if (!lack.libraries.empty()) return lack;
+    }
+  }
+  return std::nullopt;
+}
+
+Finding start(const RuleContext& context, const Lack& lack) {
+  Finding finding;
+  finding.variant = lack.at_start ? "program" : "part";
+  finding.parameters = {{"program", lack.view->label()},
+                        {"libraries", names_of(lack.libraries)},
+                        {"part", std::string(base_name(lack.libraries.front().needed_by))}};
+  for (const LackedLibrary& library : lack.libraries) {
+    if (finding.evidence.size() + 1 >= most_evidence) break;
+    finding.evidence.push_back({library.needed_by, 0, "needs " + library.soname});
+  }
+  finding.evidence.push_back(quote_search(context, lack.libraries.front()));
+  return finding;
+}
+
+/// The libraries of the CUDA that the program was built with; empty where its release is not told.
+std::vector<Action> install_cuda_of(const RuleContext& context, const ProcessView& view) {
+  const std::uint32_t major = cuda_major_of(view);
+  const std::string release = major == 0 ? std::string() : advised_release(context, major);
+  if (release.empty()) return {};
+  std::string dashed = release;
+  std::ranges::replace(dashed, '.', '-');
+  return {make_action("install-cuda-libraries", {{"release", release}, {"package_release", dashed}})};
+}
+
+std::vector<Action> install_lacked(const RuleContext& context, const Lack& lack) {
+  std::vector<Action> steps;
+  const auto of_cuda = [](const LackedLibrary& l) { return is_cuda_library(library_stem(l.soname)); };
+  if (std::ranges::any_of(lack.libraries, of_cuda)) steps = install_cuda_of(context, *lack.view);
+  if (!steps.empty()) return steps;
+  for (const LackedLibrary& library : lack.libraries) {
+    if (steps.size() >= 4) break;
+    steps.push_back(make_action("install-package-of-library", {{"library", library.soname}}));
+  }
+  return steps;
+}
+
+// ---- GPU code ------------------------------------------------------------------------------------------------------------
+
+bool is_older_than_all(const GpuCodeFile& file, const ComputeCapability& gpu) {
+  bool any = false;
+  for (const GpuCodeTarget& target : file.targets) {
+    const auto parsed = parse_gpu_arch(target.arch);
+    if (!parsed) continue;
+    any = true;
+    if (!(gpu < parsed->capability)) return false;
+  }
+  return any;
+}
+
+/// A file that serves none of the GPUs here, and whether another file of the program serves one.
+struct Unserved {
+  const ProcessView* view = nullptr;
+  ProgramCode code;
+  bool another_serves = false;
+};
+
+std::optional<Unserved> unserved_file(const RuleContext& context) {
+  for (const ProcessView& view : context.processes) {
+    if (!is_program(view)) continue;
+    const auto codes = program_code(context, view);
+    const auto lacks = [](const ProgramCode& c) {
+      return c.judgement.verdict == CodeVerdict::Fails && c.judgement.reason == CodeReason::NoImage;
+    };
+    const auto serves = [](const ProgramCode& c) { return c.judgement.verdict != CodeVerdict::Fails; };
+    for (const ProgramCode& code : codes) {
+      const auto of_file = [&](const ProgramCode& other) { return other.file == code.file; };
+      const bool none = std::ranges::all_of(codes, [&](const ProgramCode& c) { return !of_file(c) || lacks(c); });
+      if (none)
+        return Unserved{&view, code, std::ranges::any_of(codes, [&](const ProgramCode& c) { return !of_file(c) && serves(c); })};
+    }
+  }
+  return std::nullopt;
+}
+
+/// First and newest known CUDA release that compiles for a GPU.
+std::pair<std::string, std::string> releases_for(const Knowledge& knowledge, const ComputeCapability& gpu) {
+  std::optional<CudaVersion> first, last;
+  for (const CudaRelease& release : knowledge.cuda_releases()) {
+    const auto version = CudaVersion::parse(release.version);
+    const auto low = ComputeCapability::parse(release.supported_sm_min),
+               high = ComputeCapability::parse(release.supported_sm_max);
+    if (!version || !low || !high || gpu < *low || *high < gpu) continue;
+    if (!first || *version < *first) first = version;
+    if (!last || *version > *last) last = version;
+  }
+  if (!first) return {};
+  return {first->text(), last->text()};
+}
+
+std::optional<Finding> judge_code(const RuleContext& context, bool dropped) {
+  const auto found = unserved_file(context);
+  if (!found) return std::nullopt;
+  const ProgramCode& code = found->code;
+  const ComputeCapability capability = *code.gpu->identity.compute_capability;
+  if (is_older_than_all(*code.file, capability) != dropped) return std::nullopt;
+  Finding finding;
+  finding.variant = "program";
+  if (found->another_serves) finding.severity = Severity::Warning;
+  const std::string digits = std::to_string(capability.major) + std::to_string(capability.minor);
+  finding.parameters = {{"program", found->view->label()},
+                        {"file", std::string(base_name(code.file->path))},
+                        {"gpu", code.gpu->identity.label()},
+                        {"capability", capability.text()},
+                        {"targets", target_text(*code.file)}};
+  finding.evidence = {quote_capability(*code.gpu), {code.file->path, 0, "GPU code for " + target_text(*code.file)}};
+  const auto [first, last] = releases_for(context.knowledge, capability);
+  const std::map<std::string, std::string> how{
+      {"program", found->view->label()}, {"capability", capability.text()}, {"digits", digits}, {"first", first}, {"last", last}};
+  finding.repair = {make_action(first.empty() ? "find-program-for-gpu" : "build-program-for-gpu", how)};
+  return finding;
+}
+
+}  // namespace
+
+std::optional<Finding> library_not_on_path(const RuleContext& context) {
+  const auto lack = lack_at(context, Place::Copy);
+  if (!lack) return std::nullopt;
+  Finding finding = start(context, *lack);
+  const std::string folder = folder_of(lack->libraries.front().copy);
+  finding.parameters["folder"] = folder;
+  for (const LackedLibrary& library : lack->libraries) {
+    if (finding.evidence.size() >= most_evidence) break;
+    finding.evidence.push_back({library.copy, 0, "is on this machine, where the loader does not look"});
+  }
+  finding.repair = {make_action("add-cuda-folder-to-loader", {{"folder", folder}})};
+  return finding;
+}
+
+std::optional<Finding> library_of_other_release(const RuleContext& context) {
+  const auto lack = lack_at(context, Place::Other);
+  if (!lack) return std::nullopt;
+  Finding finding = start(context, *lack);
+  std::vector<std::string> others;
+  for (const LackedLibrary& library : lack->libraries) {
+    const std::string name(base_name(library.other));
+    if (std::ranges::find(others, name) == others.end()) others.push_back(name);
+    if (finding.evidence.size() < most_evidence) finding.evidence.push_back({library.other, 0, name + ", not " + library.soname});
+  }
+  finding.parameters["found"] = join(others, ", ");
+  finding.repair = install_lacked(context, *lack);
+  return finding;
+}
+
+std::optional<Finding> library_missing(const RuleContext& context) {
+  const auto lack = lack_at(context, Place::Nowhere);
+  if (!lack) return std::nullopt;
+  Finding finding = start(context, *lack);
+  const LackedLibrary& first = lack->libraries.front();
+  if (!first.blocked_by.empty()) {
+    finding.variant = "damaged";
+    finding.parameters["path"] = first.blocked_by;
+    finding.parameters["error"] = first.error;
+    finding.evidence = {{first.needed_by, 0, "needs " + first.soname}, {first.blocked_by, 0, first.error}};
+    finding.repair = {make_action("install-package-of-library", {{"library", first.soname}})};
+    return finding;
+  }
+  const bool of_cuda =
+      std::ranges::any_of(lack->libraries, [](const LackedLibrary& l) { return is_cuda_library(library_stem(l.soname)); });
+  if (!of_cuda) finding.variant = "other-library";
+  finding.repair = install_lacked(context, *lack);
+  return finding;
+}
+
+std::optional<Finding> arch_missing(const RuleContext& context) { return judge_code(context, false); }
+std::optional<Finding> arch_dropped(const RuleContext& context) { return judge_code(context, true); }
+
+}  // namespace gpuvet::program

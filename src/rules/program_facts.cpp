@@ -1,0 +1,176 @@
+#include "rules/program_facts.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "loader/library_family.h"
+#include "rules/cuda_needs.h"
+#include "rules/evidence.h"
+#include "rules/framework_facts.h"
+#include "rules/software.h"
+
+namespace gpuvet {
+namespace {
+
+bool is_of_driver(std::string_view name) {
+  static constexpr std::string_view names[] = {"libcuda", "libnvidia-ml", "libnvcuvid", "libnvidia-encode", "libnvoptix"};
+  const std::string_view stem = library_stem(name);
+  return std::ranges::find(names, stem) != std::end(names);
+}
+
+bool is_of_cuda(std::string_view name) { return is_of_driver(name) || is_cuda_library(library_stem(name)); }
+
+/// "libcudart.so.12" → "libcudart.so."; empty: the name has no number.
+std::string_view numbered_stem(std::string_view soname) {
+  const std::size_t at = soname.find(".so.");
+  return at == std::string_view::npos ? std::string_view() : soname.substr(0, at + 4);
+}
+
+/// A usable copy somewhere on this machine, as the collector found it.
+std::string copy_of(const Machine& machine, std::string_view soname, const LibraryFile& like) {
+  for (const LibraryFile& file : machine.loader.files) {
+    const bool usable = file.state == "elf" && !file.stub && file.elf_class == like.elf_class && file.machine == like.machine;
+    if (usable && base_name(file.path) == soname) return file.path;
+  }
+  return {};
+}
+
+/// The same library under another number, in a toolkit or in a folder of the loader.
+std::string other_number_of(const Machine& machine, std::string_view soname) {
+  const std::string_view stem = numbered_stem(soname);
+  if (stem.empty()) return {};
+  const auto is_other = [&](const std::string& name) {
+    return name.starts_with(stem) && name != soname && !name.starts_with(std::string(soname) + ".");
+  };
+  for (const SearchFolder& folder : machine.loader.folders)
+    for (const std::string& name : folder.cuda_libraries)
+      if (is_other(name)) return folder.path + "/" + name;
+  const auto* toolkits = machine.toolkits.found.get();
+  if (toolkits == nullptr) return {};
+  for (const Toolkit& toolkit : *toolkits)
+    for (const std::string& name : toolkit.libraries)
+      if (toolkit.environment.empty() && is_other(name)) return library_folder(toolkit) + "/" + name;
+  return {};
+}
+
+const LibraryFile* first_file(const ProcessView& view) {
+  for (const LoadedObject& object : view.now.objects)
+    if (object.file != nullptr) return object.file;
+  return nullptr;
+}
+
+std::string needed_by(const ProcessView& view, const MissingLibrary& missing) {
+  if (!missing.needed_by_path.empty()) return missing.needed_by_path;
+  if (missing.needed_by < 0 || static_cast<std::size_t>(missing.needed_by) >= view.now.objects.size()) return {};
+  return view.now.objects[static_cast<std::size_t>(missing.needed_by)].path;
+}
+
+/// Of a part that may be absent only CUDA's libraries matter; a plug-in for TensorRT may lack TensorRT.
+bool is_lacked(const MissingLibrary& missing, const std::string& by) {
+  if (is_of_driver(missing.name) || by.empty()) return false;
+  return !missing.optional || is_cuda_library(library_stem(missing.name));
+}
+
+std::uint32_t number_behind(std::string_view name, std::string_view stem) {
+  std::uint32_t number = 0;
+  if (name.starts_with(stem)) std::from_chars(name.data() + stem.size(), name.data() + name.size(), number);
+  return number;
+}
+
+template <typename Visit>
+void for_each_name(const ProcessView& view, Visit visit) {
+  for (const LoadedObject& object : view.now.objects)
+    visit(std::string_view(base_name(object.name.empty() ? object.path : object.name)));
+  for (const MissingLibrary& missing : view.now.missing) visit(std::string_view(base_name(missing.name)));
+}
+
+}  // namespace
+
+std::vector<const GpuCodeFile*> code_files_of(const RuleContext& context, const ProcessView& view) {
+  std::vector<const GpuCodeFile*> found;
+  const auto* files = context.machine.gpu_code.get();
+  if (files == nullptr) return found;
+  for (const GpuCodeFile& file : *files) {
+    const bool is_loaded = std::ranges::any_of(view.now.objects, [&](const LoadedObject& object) {
+      return object.file != nullptr && (object.file->path == file.path || object.file->real_path == file.real_path);
+    });
+    if (is_loaded && !file.targets.empty()) found.push_back(&file);
+  }
+  return found;
+}
+
+std::vector<ProgramCode> program_code(const RuleContext& context, const ProcessView& view) {
+  std::vector<ProgramCode> all;
+  CodeContext how;
+  if (const auto driver = running_driver(context); driver && !driver->from_windows) how.driver = driver->version;
+  const auto is_set = [&](const char* name) {
+    const std::string_view value = variable(context.machine, name);
+    return !value.empty() && value != "0";
+  };
+  how.force_ptx_jit = is_set("CUDA_FORCE_PTX_JIT");
+  how.disable_ptx_jit = is_set("CUDA_DISABLE_PTX_JIT");
+  const auto gpus = usable_gpus(context);
+  for (const GpuCodeFile* file : code_files_of(context, view))
+    for (const MachineGpu* gpu : gpus)
+      all.push_back({file, gpu, judge_gpu_code(*file, *gpu->identity.compute_capability, how, context.knowledge)});
+  return all;
+}
+
+std::string target_text(const GpuCodeFile& file) {
+  std::string text;
+  for (const GpuCodeTarget& target : file.targets) text += (text.empty() ? "" : " ") + target.arch;
+  return text;
+}
+
+std::string file_name_of(const GpuCodeFile& file) { return std::string(base_name(file.path)); }
+
+std::string cuda_libraries_of(const ProcessView& view) {
+  std::string text;
+  for (const LoadedObject& object : view.now.objects) {
+    if (object.file == nullptr || !is_cuda_library(stem_of(object))) continue;
+    if (text.size() > 100) return text + ", …";
+    const std::string release = release_of(*object.file);
+    text += (text.empty() ? "" : ", ") + std::string(base_name(object.name)) + (release.empty() ? "" : " " + release);
+  }
+  return text;
+}
+
+bool uses_cuda(const RuleContext& context, const ProcessView& view) {
+  if (!code_files_of(context, view).empty()) return true;
+  bool uses = false;
+  for_each_name(view, [&](std::string_view name) { uses = uses || is_of_cuda(name); });
+  return uses;
+}
+
+std::vector<LackedLibrary> lacked_libraries(const RuleContext& context, const ProcessView& view) {
+  std::vector<LackedLibrary> all;
+  const LibraryFile* like = first_file(view);
+  if (like == nullptr) return all;
+  for (const MissingLibrary& missing : view.now.missing) {
+    LackedLibrary lacked;
+    lacked.needed_by = needed_by(view, missing);
+    const bool known = std::ranges::any_of(all, [&](const LackedLibrary& l) { return l.soname == missing.name; });
+    if (known || !is_lacked(missing, lacked.needed_by)) continue;
+    lacked.soname = missing.name;
+    lacked.at_start = !missing.optional;
+    lacked.blocked_by = missing.blocked_by, lacked.error = missing.error;
+    lacked.missing = &missing;
+    if (missing.blocked_by.empty()) {
+      lacked.copy = copy_of(context.machine, missing.name, *like);
+      if (lacked.copy.empty()) lacked.other = other_number_of(context.machine, missing.name);
+    }
+    all.push_back(std::move(lacked));
+  }
+  return all;
+}
+
+std::uint32_t cuda_major_of(const ProcessView& view) {
+  std::uint32_t major = 0;
+  for_each_name(view, [&](std::string_view name) {
+    for (const std::string_view stem : {"libcudart.so.", "libcublas.so.", "libcublasLt.so."})
+      if (major == 0) major = number_behind(name, stem);
+  });
+  return major;
+}
+
+}  // namespace gpuvet

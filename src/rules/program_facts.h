@@ -1,0 +1,58 @@
+#pragma once
+// What is known of a program that was asked for by its path (`--for ./PROGRAM`): its own GPU code, the libraries that it lacks,
+// whether it uses CUDA at all. Nothing here judges.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "knowledge/gpu_code_verdict.h"
+#include "rules/rule.h"
+
+namespace gpuvet {
+
+/// Plans of programs and of single libraries; the others are Python's.
+inline bool is_program(const ProcessView& view) { return view.plan->kind != "python"; }
+
+/// The files of a program that carry GPU code of their own.
+std::vector<const GpuCodeFile*> code_files_of(const RuleContext& context, const ProcessView& view);
+
+struct ProgramCode {
+  const GpuCodeFile* file = nullptr;
+  const MachineGpu* gpu = nullptr;
+  CodeJudgement judgement;
+};
+/// One entry for each file with code and each usable GPU.
+std::vector<ProgramCode> program_code(const RuleContext& context, const ProcessView& view);
+/// Without its folder.
+std::string file_name_of(const GpuCodeFile& file);
+/// "sm_80 sm_90 compute_90".
+std::string target_text(const GpuCodeFile& file);
+
+/// Some file that it loads, or asks for, belongs to CUDA or to the driver, or carries GPU code. False says little: a program may
+/// start another one, or open a library by a name that is made at run time.
+bool uses_cuda(const RuleContext& context, const ProcessView& view);
+
+/// "libcudart.so.12 12.4, libcublas.so.12 12.4.5": what it loads of CUDA, cut behind some hundred characters.
+std::string cuda_libraries_of(const ProcessView& view);
+
+struct LackedLibrary {
+  std::string soname;
+  std::string needed_by;   ///< path of the file that needs it
+  bool at_start = true;    ///< the program does not start without it; else a part that it opens later cannot be loaded
+  std::string copy;        ///< a copy where the loader does not look; empty: none was found
+  std::string other;       ///< the same library under another number: "/usr/local/cuda-12.6/lib64/libcudart.so.12"; empty: none
+  std::string blocked_by;  ///< the loader ended at this damaged file instead of going on
+  std::string error;       ///< with these words
+  const MissingLibrary* missing = nullptr;
+};
+/// Libraries that some file of the program cannot do without. Those that are opened by name and may be absent are not among
+/// them, nor is the driver's libcuda, which has rules of its own.
+std::vector<LackedLibrary> lacked_libraries(const RuleContext& context, const ProcessView& view);
+
+/// CUDA's major that a program was built with, by the numbers of the runtime and of cuBLAS that it asks for; 0: not told.
+std::uint32_t cuda_major_of(const ProcessView& view);
+
+}  // namespace gpuvet
