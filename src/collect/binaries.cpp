@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t max_files = 32;
 constexpr int max_milliseconds = 500;
 constexpr int max_milliseconds_of_program = 20'000;
+constexpr std::uint64_t most_bytes_without_gpu = std::uint64_t{256} << 20;
 
 bool is_of_nvidia(std::string_view soname) {
   for (const char* start : {"libcu", "libnv", "libnccl", "libnpp"})
@@ -52,9 +53,9 @@ std::map<std::string, bool> files_with_kernels(const Machine& machine) {
   return paths;
 }
 
-/// Every GPU here has machine code among what was found. True too where no GPU's architecture is known.
+/// Every GPU here has machine code among what was found.
 bool serves_all(const GpuCodeFile& file, const std::vector<ComputeCapability>& gpus) {
-  return std::ranges::all_of(gpus, [&](const ComputeCapability& gpu) {
+  return !gpus.empty() && std::ranges::all_of(gpus, [&](const ComputeCapability& gpu) {
     return std::ranges::any_of(file.targets, [&](const GpuCodeTarget& code) {
       const auto target = code.kind == "sass" ? parse_gpu_arch(code.arch) : std::nullopt;
       return target && serves(*target, gpu) == Serves::Yes;
@@ -69,7 +70,8 @@ std::vector<ComputeCapability> capabilities_here(const Machine& machine) {
   return all;
 }
 
-/// Headers tell what the CUDA runtime finds. Before a program is said to lack code, its whole file is searched.
+/// Headers tell what the CUDA runtime finds. Before a program is said to lack code, its whole file is searched. Where no GPU is
+/// seen, small files are: the answer may be asked of a snapshot, for another machine's GPU.
 GpuCodeFile read_code(FileReader& reader, bool of_program, const std::vector<ComputeCapability>& gpus) {
   GpuCodeOptions options;
   options.headers_only = true;
@@ -77,6 +79,7 @@ GpuCodeFile read_code(FileReader& reader, bool of_program, const std::vector<Com
   options.time_limit_ms = max_milliseconds;
   GpuCodeFile file = read_gpu_code(reader, options);
   if (!of_program || file.targets.empty() || serves_all(file, gpus)) return file;
+  if (gpus.empty() && reader.size() > most_bytes_without_gpu) return file;
   options = GpuCodeOptions();
   options.time_limit_ms = max_milliseconds_of_program;
   return read_gpu_code(reader, options);

@@ -10,6 +10,8 @@
 #include "collect/object_files.h"
 #include "elf/elf.h"
 #include "elf/elf_header.h"
+#include "elf/read_only_data.h"
+#include "elf/window_reader.h"
 
 namespace gpuvet {
 namespace {
@@ -147,13 +149,26 @@ bool is_secure(System& system, const LibraryFile* program) {
   return other_user || other_group;
 }
 
-void fill_glibc(System& system, const Machine& machine, const Target& target, LoaderRules& rules) {
-  const auto real = system.real_path(rules.loader_path);
-  const auto bytes = real ? system.read_file(*real, max_loader_file) : Result<std::string>(std::string());
-  if (bytes) {
-    rules.defaults = built_in_folders(*bytes);
-    rules.glibc_minor = glibc_minor_in(*bytes, real ? *real : "");
+/// The loader's strings; of a file that is laid out as no loader that we know of, all of its bytes.
+std::string loader_bytes(System& system, const std::string& path) {
+  const auto opened = system.open(path);
+  if (!opened) return {};
+  WindowReader file(**opened);
+  if (const auto header = read_elf_header(file)) {
+    const auto ranges = read_only_data({file, *header, read_segments(file, *header)});
+    if (!ranges.empty() && ranges[0].size <= max_loader_file) {
+      auto strings = file.read_at(ranges[0].offset, static_cast<std::size_t>(ranges[0].size)).value_or("");
+      if (!built_in_folders(strings).empty() && glibc_minor_in(strings, "") != 0) return strings;
+    }
   }
+  return system.read_file(path, max_loader_file).value_or("");
+}
+
+void fill_glibc(System& system, const Machine& machine, const Target& target, LoaderRules& rules) {
+  const auto bytes = loader_bytes(system, rules.loader_path);
+  rules.defaults = built_in_folders(bytes);
+  rules.glibc_minor = glibc_minor_in(bytes, "");
+  if (rules.glibc_minor == 0) rules.glibc_minor = glibc_minor_in("", system.real_path(rules.loader_path).value_or(""));
   if (rules.defaults.empty()) rules.defaults = default_folders(system, machine);
   const auto version = machine.os.glibc.value_or(machine.loader.libc_version);
   if (rules.glibc_minor == 0 && version.starts_with("2.")) rules.glibc_minor = number_at(std::string_view(version).substr(2));

@@ -22,6 +22,7 @@ struct KeptFile final : FileReader {
     return file->read_into(offset, to, length);
   }
   std::uint64_t next_data(std::uint64_t offset) override { return file->next_data(offset); }
+  bool keeps_bytes() const override { return true; }
 
   std::unique_ptr<FileReader> file;
   WindowReader windows;

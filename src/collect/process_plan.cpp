@@ -92,8 +92,8 @@ tl::expected<ProcessPlan, std::string> plan_of_file(const PlanSource& source, st
   } else {
     plan.steps.push_back({{path}, "", false, false, "the library itself", {}});
   }
-  add_dlopen_names(source, plan);
-  add_library_steps(source, plan);
+  auto so_far = add_dlopen_names(source, plan);
+  add_library_steps(source, plan, std::move(so_far));
   return plan;
 }
 

@@ -72,7 +72,7 @@ std::vector<std::string> targets_for(const Machine& machine, const Purpose& purp
 /// Opens all that any of the plan's forecasts asks for, copies behind the winners too.
 void open_all(const PlanSource& source, const ProcessPlan& plan) {
   const LibraryFile* program = plan.program.empty() ? nullptr : source.objects.open(plan.program);
-  LoaderRules rules = loader_rules(source.system, source.machine, program);
+  LoaderRules rules = source.objects.rules(source.machine, program);
   rules.want_tried = false;
   rules.want_shadows = true;
   for (const auto& environment : environments_of(source.machine)) (void)forecast(source.objects, rules, plan, environment);
@@ -90,7 +90,7 @@ void open_unused_copies(const PlanSource& source, const ProcessPlan& plan) {
   const std::string path = plan.program.empty() && !plan.steps.empty() ? plan.steps.front().names.front() : plan.program;
   const LibraryFile* program = source.objects.open(path);
   if (program == nullptr) return;
-  const LoaderRules rules = loader_rules(source.system, source.machine, program);
+  const LoaderRules& rules = source.objects.rules(source.machine, program);
   const Forecast now = forecast(source.objects, rules, plan, source.machine.environment);
   std::vector<std::string> folders;
   for (const MissingLibrary& missing : now.missing) {
@@ -110,8 +110,8 @@ void fill_releases(const PlanSource& source, LoaderView& view) {
     if (file.state != "elf" || !is_cuda_library_name(file.soname) || file.library_version.is_known()) continue;
     const auto [it, added] = by_inode.try_emplace(file.inode);
     if (added) {
-      const auto reader = source.system.open(file.path);
-      if (reader) it->second = read_cuda_library_version(**reader, file);
+      const auto reader = source.objects.reader(file);
+      if (reader) it->second = read_cuda_library_version(*reader, file);
     }
     file.library_version = it->second;
   }

@@ -123,13 +123,14 @@ std::string release_of_library(const PlanSource& source, const LibraryFile& file
   return reader ? read_cuda_library_version(*reader, *library).value_or("") : "";
 }
 
-void add_library_steps(const PlanSource& source, ProcessPlan& plan) {
+void add_library_steps(const PlanSource& source, ProcessPlan& plan, std::optional<Forecast> known) {
   const FrameworkLoading loading = framework_loading(source.knowledge, "library", std::nullopt);
   std::set<std::string> done;
   for (int round = 0; round < max_rounds; ++round) {
     const std::size_t before = plan.steps.size();
     for (const auto& environment : environments_of(source.machine)) {
-      const Forecast so_far = forecast_so_far(source, plan, environment);
+      const Forecast so_far = known ? std::move(*known) : forecast_so_far(source, plan, environment);
+      known.reset();
       for (const LoadedObject& object : so_far.objects) {
         if (!done.insert(object.path).second) continue;
         for (const LoadingRow& row : loading.rows)
@@ -140,9 +141,10 @@ void add_library_steps(const PlanSource& source, ProcessPlan& plan) {
   }
 }
 
-void add_dlopen_names(const PlanSource& source, ProcessPlan& plan) {
+std::optional<Forecast> add_dlopen_names(const PlanSource& source, ProcessPlan& plan) {
   const FrameworkLoading known = framework_loading(source.knowledge, "library", std::nullopt);
-  const Forecast so_far = forecast_so_far(source, plan, source.machine.environment);
+  const std::size_t before = plan.steps.size();
+  Forecast so_far = forecast_so_far(source, plan, source.machine.environment);
   for (const LoadedObject& object : so_far.objects) {
     if (object.file == nullptr || object.rule == "loader" || object.file->size > static_cast<std::int64_t>(max_searched))
       continue;
@@ -158,6 +160,7 @@ void add_dlopen_names(const PlanSource& source, ProcessPlan& plan) {
       plan.steps.push_back({{std::move(name)}, object.path, false, true, why, {}});
     }
   }
+  return plan.steps.size() == before ? std::optional(std::move(so_far)) : std::nullopt;
 }
 
 }  // namespace gpuvet

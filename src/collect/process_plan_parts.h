@@ -2,6 +2,7 @@
 // Shared by the files that make ProcessPlans.
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -33,11 +34,12 @@ Forecast forecast_so_far(const PlanSource& source, const ProcessPlan& plan,
 std::vector<std::map<std::string, std::string>> environments_of(const Machine& machine);
 
 /// Steps that loaded libraries ask for themselves while they work: rows "library" of framework_loading.tsv, by the soname of the
-/// caller. For what those bring too, a few rounds long.
-void add_library_steps(const PlanSource& source, ProcessPlan& plan);
+/// caller. For what those bring too, a few rounds long. `so_far`: the plan's forecast, for who has it.
+void add_library_steps(const PlanSource& source, ProcessPlan& plan, std::optional<Forecast> so_far = std::nullopt);
 
 /// CUDA, cuDNN, NCCL, driver and ggml libraries that a program and its own libraries have the names of: optional steps.
-void add_dlopen_names(const PlanSource& source, ProcessPlan& plan);
+/// The plan's forecast where there were none.
+std::optional<Forecast> add_dlopen_names(const PlanSource& source, ProcessPlan& plan);
 
 /// The plan of `import NAME` in an environment; `error` instead when there is no such module.
 tl::expected<ProcessPlan, std::string> python_plan(const PlanSource& source, const PythonEnvironment& environment,

@@ -23,12 +23,12 @@ constexpr std::int64_t max_wanting = std::int64_t{4} << 30;
 /// Symbols of one file, read once.
 class Tables {
  public:
-  explicit Tables(System& system) : system_(system) {}
+  explicit Tables(SystemObjects& objects) : objects_(objects) {}
   const SymbolTable* of(const LibraryFile& file) {
     const auto [it, added] = tables_.try_emplace(file.inode);
     if (added)
-      if (const auto reader = system_.open(file.path))
-        if (auto table = read_symbol_table(**reader)) it->second = std::make_unique<SymbolTable>(std::move(*table));
+      if (const auto reader = objects_.reader(file))
+        if (auto table = read_symbol_table(*reader)) it->second = std::make_unique<SymbolTable>(std::move(*table));
     return it->second.get();
   }
   bool defines(const LibraryFile& file, std::string_view name) {
@@ -41,7 +41,7 @@ class Tables {
   }
 
  private:
-  System& system_;
+  SystemObjects& objects_;
   std::map<std::string, std::unique_ptr<SymbolTable>> tables_;
   std::map<std::string, std::unordered_set<std::string_view>> defined_;
 };
@@ -134,9 +134,9 @@ void add_static_runtimes(const PlanSource& source, const ProcessPlan& plan, Load
     // A system library has no CUDA in it, unless it is what was asked for.
     const bool of_system = object.rule == "default" || object.rule == "ld.so.cache" || object.rule == "loader";
     if (of_system || is_of_nvidia(object.file->soname)) continue;
-    const auto reader = source.system.open(object.path);
+    const auto reader = source.objects.reader(*object.file);
     if (!reader) continue;
-    const Fact<std::string> release = read_static_cuda_runtime(**reader);
+    const Fact<std::string> release = read_static_cuda_runtime(*reader);
     for (LibraryFile& file : view.files)
       if (file.path == object.file->path) file.runtime_inside = release;
   }
@@ -148,7 +148,7 @@ void add_wanted_symbols(const PlanSource& source, LoaderView& view) {
     const auto found = copies.find(soname);
     return found != copies.end() && found->second.size() > 1;
   };
-  Tables tables(source.system);
+  Tables tables(source.objects);
   std::map<std::string, std::vector<std::string>> by_inode;
   for (LibraryFile& file : view.files) {
     if (file.state != "elf" || file.size > max_wanting) continue;

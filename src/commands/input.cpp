@@ -90,27 +90,36 @@ tl::expected<Machine, std::string> load_snapshot(const Options& options) {
   return std::move(*machine);
 }
 
+bool is_file(System& system, const std::string& path) { return system.exists(path) && !system.is_directory(path); }
+
 bool has_plan_of(const Machine& machine, const std::string& target) {
   return std::ranges::any_of(machine.loader.plans,
                              [&](const ProcessPlan& plan) { return plan.name == target || plan.program == target; });
 }
 
-/// "--for llama-server": no framework has that name, and PATH of the judged process has such a program.
+/// A program's name by PATH of the judged process, else a file of this folder; empty: neither.
+std::string find_program(const Inspected& inspected, const std::string& name) {
+  System& system = *inspected.system;
+  const auto path = inspected.collect.environment.find("PATH");
+  std::string_view list = path == inspected.collect.environment.end() ? std::string_view() : std::string_view(path->second);
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(':'), list.size());
+    const std::string file = std::string(list.substr(0, end)) + "/" + name;
+    list.remove_prefix(std::min(end + 1, list.size()));
+    if (file.starts_with('/') && is_file(system, file)) return file;
+  }
+  const auto here = system.is_live() ? system.read_link("/proc/self/cwd") : tl::unexpected(SystemError{});
+  return here && is_file(system, *here + "/" + name) ? "./" + name : std::string();
+}
+
+/// "--for llama-server", "--for train.py": no framework has that name, and such a program is there.
 void look_for_program(const Inspected& inspected, Purpose& purpose) {
   const bool is_plain_name = purpose.needs_framework() && purpose.specifier.empty() && purpose.environment.empty() &&
                              purpose.target.empty() && !is_known_framework(purpose.name);
-  const auto path = inspected.collect.environment.find("PATH");
-  if (!is_plain_name || path == inspected.collect.environment.end()) return;
-  std::string_view list = path->second;
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(':'), list.size());
-    const std::string file = std::string(list.substr(0, end)) + "/" + purpose.text;
-    list.remove_prefix(std::min(end + 1, list.size()));
-    if (!file.starts_with('/') || !inspected.system->exists(file) || inspected.system->is_directory(file)) continue;
-    purpose.name = "path";
-    purpose.target = file;
-    return;
-  }
+  const std::string file = is_plain_name ? find_program(inspected, purpose.text) : std::string();
+  if (file.empty()) return;
+  purpose.name = "path";
+  purpose.target = file;
 }
 
 }  // namespace

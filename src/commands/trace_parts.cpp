@@ -5,6 +5,7 @@
 #include "collect/library_copies.h"
 #include "collect/process_plan.h"
 #include "elf/cuda_library_version.h"
+#include "elf/symbol_hash.h"
 #include "loader/library_family.h"
 #include "loader/search_path.h"
 
@@ -32,7 +33,8 @@ class FileDefinitions final : public SymbolDefinitions {
       : objects_(objects), file_(file), index_(std::move(index)) {}
 
   bool answers(const SymbolRecord& reference, bool any_version) const override {
-    return index_.defines(reference.name, any_version ? std::string_view() : reference.version);
+    const std::uint32_t hash = reference.hash != 0 ? reference.hash : gnu_symbol_hash(reference.name);
+    return index_.defines(reference.name, any_version ? std::string_view() : reference.version, hash);
   }
   std::vector<SymbolRecord> all() const override {
     if (!table_) {
@@ -47,8 +49,11 @@ class FileDefinitions final : public SymbolDefinitions {
   }
   std::vector<SymbolRecord> undefined() const {
     std::vector<SymbolRecord> records;
-    for (const DynamicSymbol& symbol : index_.undefined())
-      if (!symbol.weak && !symbol.name.empty()) records.push_back(record_of(symbol));
+    for (const DynamicSymbol& symbol : index_.undefined()) {
+      if (symbol.weak || symbol.name.empty()) continue;
+      records.push_back(record_of(symbol));
+      records.back().hash = gnu_symbol_hash(symbol.name);
+    }
     return records;
   }
 

@@ -71,8 +71,12 @@ std::vector<NotSeen> unseen_of_program(const RuleContext& context) {
     for (const Origin& problem : process.plan->problems) list.push_back({"program-plan", problem.source + ": " + problem.text});
     if (!uses_cuda(context, process)) list.push_back({"program-without-cuda", process.label()});
     const bool nobody_to_ask = usable_gpus(context).empty() && gpu_here(context) == GpuHere::Yes;
+    const auto codes = program_code(context, process);
     for (const GpuCodeFile* file : code_files_of(context, process)) {
+      const bool unsure = std::ranges::any_of(
+          codes, [&](const ProgramCode& code) { return code.file == file && code.judgement.verdict == CodeVerdict::Unknown; });
       if (nobody_to_ask) list.push_back({"program-code", file->path + ": " + target_text(*file)});
+      if (unsure) list.push_back({"program-code-unsure", file->path + ": " + target_text(*file)});
     }
   }
   return list;

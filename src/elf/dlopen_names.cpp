@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::size_t piece = std::size_t{128} << 10;
+constexpr std::size_t piece = std::size_t{32} << 10;
 constexpr std::size_t longest_name = 128;
 constexpr std::size_t overlap = 2 * longest_name;
 constexpr std::size_t max_names = 256;

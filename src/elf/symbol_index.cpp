@@ -23,7 +23,7 @@ struct Table {
 
 struct SymbolIndex::Tables {
   bool wide = true, big_endian = false;
-  std::vector<std::string> pieces;  ///< own the bytes of the views
+  std::vector<std::unique_ptr<char[]>> pieces;  ///< own the bytes of the views
   Table gnu_hash, hash, symbols, strings, indices;
   SymbolVersions versions;
 
@@ -31,21 +31,21 @@ struct SymbolIndex::Tables {
   std::uint64_t entry() const { return wide ? 24 : 16; }
   std::uint64_t count() const { return symbols.bytes.size() / entry(); }
 
-  bool read(const ElfFile& elf);
+  bool read(FileReader& file);
   std::uint64_t first_hashed() const;
   bool is(std::uint64_t index, std::string_view name, std::string_view version) const;
-  bool by_gnu_hash(std::string_view name, std::string_view version) const;
+  bool by_gnu_hash(std::uint32_t hash_value, std::string_view name, std::string_view version) const;
   bool by_hash(std::string_view name, std::string_view version) const;
 };
 
 /// Linkers lay these tables side by side: mostly one read is enough.
-bool SymbolIndex::Tables::read(const ElfFile& elf) {
+bool SymbolIndex::Tables::read(FileReader& file) {
   std::vector<Table*> tables{&gnu_hash, &hash, &symbols, &strings, &indices};
   std::erase_if(tables, [](const Table* t) { return t->size == 0; });
   std::ranges::sort(tables, {}, [](const Table* t) { return t->offset; });
   std::uint64_t total = 0;
   for (auto* table : tables) {
-    table->size = table->offset < elf.file.size() ? std::min(table->size, elf.file.size() - table->offset) : 0;
+    table->size = table->offset < file.size() ? std::min(table->size, file.size() - table->offset) : 0;
     total += table->size;
   }
   if (total > max_bytes) return false;
@@ -55,7 +55,9 @@ bool SymbolIndex::Tables::read(const ElfFile& elf) {
     auto next = first + 1;
     for (; next != tables.end() && (*next)->offset <= end + max_gap; ++next) end = std::max(end, (*next)->offset + (*next)->size);
     const auto start = (*first)->offset;
-    const std::string_view bytes = pieces.emplace_back(elf.read(start, static_cast<std::size_t>(end - start)));
+    const auto length = static_cast<std::size_t>(end - start);
+    char* const to = pieces.emplace_back(std::make_unique_for_overwrite<char[]>(length)).get();
+    const std::string_view bytes(to, file.read_into(start, to, length).value_or(0));
     for (; first != next; ++first) (*first)->bytes = ByteView{bytes}.slice((*first)->offset - start, (*first)->size);
   }
   // Up to the last NUL, so that no search for the end of a name runs on in vain.
@@ -86,11 +88,10 @@ bool SymbolIndex::Tables::is(std::uint64_t index, std::string_view name, std::st
   return with_version.version.empty() || with_version.version == version;
 }
 
-bool SymbolIndex::Tables::by_gnu_hash(std::string_view name, std::string_view version) const {
+bool SymbolIndex::Tables::by_gnu_hash(std::uint32_t hash_value, std::string_view name, std::string_view version) const {
   const auto v = view(gnu_hash);
   const std::uint64_t buckets = v.u32(0), first = v.u32(4), bloom_words = v.u32(8), shift = v.u32(12) & 31;
   if (buckets == 0 || bloom_words == 0) return false;
-  const auto hash_value = gnu_symbol_hash(name);
   const unsigned word = wide ? 8 : 4, bits = word * 8;
   const auto filter = v.number(16 + (hash_value / bits % bloom_words) * word, word);
   if ((filter >> (hash_value % bits) & filter >> ((hash_value >> shift) % bits) & 1) == 0) return false;
@@ -150,7 +151,7 @@ tl::expected<SymbolIndex, std::string> SymbolIndex::read(FileReader& file) {
   tables->symbols = {dynamic->symbols, count * symbol_size(elf), {}};
   tables->strings = {dynamic->strings, dynamic->strings_size, {}};
   if (dynamic->symbol_versions != 0) tables->indices = {dynamic->symbol_versions, count * 2, {}};
-  if (!tables->read(elf)) return failure("the symbol table is too large");
+  if (!tables->read(file)) return failure("the symbol table is too large");
   tables->versions = read_symbol_versions(elf, *dynamic, {tables->strings.bytes});
   return SymbolIndex(std::move(tables));
 }
@@ -172,7 +173,11 @@ std::vector<DynamicSymbol> SymbolIndex::undefined() const {
 }
 
 bool SymbolIndex::defines(std::string_view name, std::string_view version) const {
-  return tables_->gnu_hash.size != 0 ? tables_->by_gnu_hash(name, version) : tables_->by_hash(name, version);
+  return defines(name, version, gnu_symbol_hash(name));
+}
+
+bool SymbolIndex::defines(std::string_view name, std::string_view version, std::uint32_t hash) const {
+  return tables_->gnu_hash.size != 0 ? tables_->by_gnu_hash(hash, name, version) : tables_->by_hash(name, version);
 }
 
 }  // namespace gpuvet

@@ -2,6 +2,7 @@
 // The dynamic symbols of a library as a loader uses them: what it wants from others, and definitions found by name through
 // DT_GNU_HASH or DT_HASH. A library may define a hundred thousand symbols of which a process asks for ten.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,6 +30,8 @@ class SymbolIndex {
   /// Does it define this name, and as a reference of this version is bound? An empty version takes any, and so does a definition
   /// without one.
   bool defines(std::string_view name, std::string_view version) const;
+  /// The same for who asks many libraries for one name: with its gnu_symbol_hash().
+  bool defines(std::string_view name, std::string_view version, std::uint32_t hash) const;
 
  private:
   struct Tables;

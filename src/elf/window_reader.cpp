@@ -22,7 +22,7 @@ const WindowReader::Window* WindowReader::holder(std::uint64_t offset, std::size
 Result<std::string> WindowReader::read_at(std::uint64_t offset, std::size_t length) {
   if (offset >= file_.size() || length == 0) return std::string();
   length = static_cast<std::size_t>(std::min<std::uint64_t>(length, file_.size() - offset));
-  if (length > largest_window) return file_.read_at(offset, length);
+  if (length > largest_window || file_.keeps_bytes()) return file_.read_at(offset, length);
   const auto* window = holder(offset, length);
   if (!window) {
     const bool whole = file_.size() <= small_file;

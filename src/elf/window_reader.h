@@ -16,7 +16,12 @@ class WindowReader final : public FileReader {
   explicit WindowReader(FileReader& file) : file_(file) {}
   std::uint64_t size() const override { return file_.size(); }
   Result<std::string> read_at(std::uint64_t offset, std::size_t length) override;
+  /// Not remembered: whoever brings a buffer keeps the bytes himself.
+  Result<std::size_t> read_into(std::uint64_t offset, char* to, std::size_t length) override {
+    return file_.read_into(offset, to, length);
+  }
   std::uint64_t next_data(std::uint64_t offset) override { return file_.next_data(offset); }
+  bool keeps_bytes() const override { return true; }
 
  private:
   struct Window {

@@ -87,8 +87,9 @@ void cache(LoadState& state, Search& search, std::string_view name, bool no_defa
   };
   if (best != nullptr) consider(*best);
   if (!search.decided()) return;
-  for (const auto& entry : *entries)  // shadowed copies
-    if (&entry != best && !search.done()) consider(entry);
+  const auto wanted = cache_flags(state.elf_class, state.machine);
+  for (const auto& entry : *entries)  // shadowed copies; files for another machine are none
+    if (&entry != best && !search.done() && (!wanted || entry.flags == *wanted)) consider(entry);
 }
 
 }  // namespace

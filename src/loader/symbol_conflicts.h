@@ -21,6 +21,7 @@ struct SymbolRecord {
   bool weak = false;
   bool hidden_version = false;  ///< name@VERSION, not the default
   bool function = true;         ///< false: data or TLS, needed as soon as the file is loaded
+  std::uint32_t hash = 0;       ///< its gnu_symbol_hash(), which many libraries are asked with; 0: not computed
 };
 
 /// Definitions of one file by name, for who need not read all of them.

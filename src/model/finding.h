@@ -67,7 +67,8 @@ struct ChainLink {
 struct NotSeen {
   std::string what;  ///< "pci-bus", "kernel-modules", "module-files", "device-nodes", "driver-libraries", "kernel-log",
                      ///< "packages", "environment", "toolkits", "python-environments", "gpu-code", "framework-unknown",
-                     ///< "interpreter", "library-path", "program-code", "program-plan", "program-without-cuda", "windows-driver", "kernel-log-owner"
+                     ///< "interpreter", "library-path", "program-code", "program-code-unsure", "program-plan",
+                     ///< "program-without-cuda", "windows-driver", "kernel-log-owner"
   std::string why;   ///< "permission denied", "no /dev in this root"
   friend bool operator==(const NotSeen&, const NotSeen&) = default;
 };

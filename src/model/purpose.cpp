@@ -23,8 +23,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 14> other_na
                                                                                      {"toolkit", "nvcc"},
                                                                                      {"cuda-toolkit", "nvcc"}}};
 
+/// Names of frameworks have no slash; behind @ stands an environment, which may be a folder.
 bool is_path(std::string_view text) {
-  return text.starts_with('/') || text.starts_with("./") || text.starts_with("../") || text.starts_with('~');
+  if (text == "." || text == ".." || text.starts_with('~')) return true;
+  return text.substr(0, text.find_first_of("@<>=!")).find('/') != std::string_view::npos;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "render/messages.h"
 
+#include <algorithm>
 #include <array>
 
 namespace gpuvet {
@@ -176,6 +177,8 @@ constexpr KeyText not_seen_titles[] = {
      "这个程序与 GPU 的关系：它的文件都没有使用 CUDA。它是不带 CUDA 的构建，或者由它启动的另一个程序使用 CUDA"},
     {"program-code", "whether the program's GPU code runs here: the GPU's model cannot be seen",
      "程序的 GPU 代码能否在这里运行：看不到 GPU 的型号"},
+    {"program-code-unsure", "whether the program's GPU code runs on this GPU: its files do not tell it for sure",
+     "程序的 GPU 代码能否在这块 GPU 上运行：文件没有给出确切答案"},
     {"program-plan", "what this script starts: only its interpreter was judged", "这个脚本启动了什么：只判断了它的解释器"},
 };
 
@@ -205,6 +208,7 @@ constexpr KeyText advices[] = {
      "Compare python -c \"import torch; print(torch.cuda.get_arch_list())\" (or the like) with gpuvet kb gpu NAME.",
      "请将 python -c \"import torch; print(torch.cuda.get_arch_list())\"（或类似命令）的结果与 gpuvet kb gpu 名称 对照。"},
     {"name-gpu", "Name the GPU: gpuvet scan PROGRAM --gpu 'RTX 4090'.", "请指明 GPU：gpuvet scan 程序 --gpu 'RTX 4090'。"},
+    {"scan-program", "See all of it, and why: gpuvet scan PROGRAM.", "查看全部代码及原因：gpuvet scan 程序。"},
     {"ask-other-program", "Ask for the program or library that does the work: gpuvet --for PATH.",
      "请改问真正使用 GPU 的程序或库：gpuvet --for 路径。"},
     {"ask-framework-of-script", "Ask for what the script imports, such as gpuvet --for torch.",
@@ -229,6 +233,7 @@ std::string_view advice_key(const NotSeen& entry, const Machine& machine) {
   if (entry.what == "python-environments") return "name-environment";
   if (entry.what == "program-without-cuda") return "ask-other-program";
   if (entry.what == "program-code") return "name-gpu";
+  if (entry.what == "program-code-unsure") return "scan-program";
   if (entry.what == "program-plan") return "ask-framework-of-script";
   if (entry.what == "library-path") return "try-without";
   if (entry.what == "interpreter") return "make-environment-anew";
@@ -279,6 +284,14 @@ std::string_view layer_title(Layer layer, Language language) {
       return "WSL";
   }
   return {};
+}
+
+std::string_view link_title(Layer layer, const Diagnosis& diagnosis, Language language) {
+  const bool of_program = std::ranges::any_of(diagnosis.chain, [](const ChainLink& link) {
+    return link.layer == Layer::Application && link.state != LinkState::NotNeeded;
+  });
+  if (layer == Layer::Framework && of_program) return choose(language, "GPU code", "GPU 代码");
+  return layer_title(layer, language);
 }
 
 std::string_view severity_title(Severity severity, Language language) {

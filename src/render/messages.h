@@ -119,6 +119,8 @@ std::string message(Message id, Language language, const std::map<std::string, s
 
 /// "GPU on the bus", "kernel driver", …
 std::string_view layer_title(Layer layer, Language language);
+/// The same of one link of a diagnosis: for a program the link of frameworks is its own GPU code.
+std::string_view link_title(Layer layer, const Diagnosis& diagnosis, Language language);
 std::string_view severity_title(Severity severity, Language language);
 std::string_view world_title(World world, Language language);
 std::string_view state_title(LinkState state, Language language);

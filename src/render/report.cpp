@@ -88,7 +88,7 @@ std::string verdict_sentence(const Diagnosis& diagnosis, bool strict, Language l
   }
   const Report report = make_report(diagnosis);
   const Layer layer = report.root != nullptr ? report.root->layer : Layer::Hardware;
-  return message(Message::VerdictBroken, language, {{"link", std::string(layer_title(layer, language))}});
+  return message(Message::VerdictBroken, language, {{"link", std::string(link_title(layer, diagnosis, language))}});
 }
 
 std::string origin_place(const Origin& origin) {

@@ -81,7 +81,7 @@ class TextReport {
     while (shown > 0 && diagnosis_.chain[shown - 1].state == LinkState::NotNeeded) --shown;
     int name_width = 0;
     for (std::size_t i = 0; i < shown; ++i) {
-      name_width = std::max(name_width, display_width(layer_title(diagnosis_.chain[i].layer, options_.language)));
+      name_width = std::max(name_width, display_width(link_title(diagnosis_.chain[i].layer, diagnosis_, options_.language)));
     }
     for (std::size_t i = 0; i < shown; ++i) link(diagnosis_.chain[i], name_width);
     if (shown < diagnosis_.chain.size() && options_.verbosity > 0) {
@@ -90,7 +90,7 @@ class TextReport {
   }
 
   void link(const ChainLink& link, int name_width) {
-    const std::string_view name = layer_title(link.layer, options_.language);
+    const std::string_view name = link_title(link.layer, diagnosis_, options_.language);
     const int padding = std::max(0, name_width - display_width(name));
     const bool is_cause = report_.root != nullptr && report_.root->layer == link.layer && link.state == LinkState::Broken;
     out_ += "  " + mark(link.state) + " " + std::string(name) + std::string(static_cast<std::size_t>(padding), ' ') + "  ";

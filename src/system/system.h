@@ -62,6 +62,8 @@ class FileReader {
   /// The first offset at or after this one where the file may hold data: skips the holes of a sparse file; size() when only a
   /// hole is left.
   virtual std::uint64_t next_data(std::uint64_t offset) { return offset; }
+  /// Are small reads cheap, because the bytes lie in memory or what was read is kept?
+  virtual bool keeps_bytes() const { return false; }
 };
 
 struct CommandOutput {

@@ -33,6 +33,9 @@ TEST(Purpose, BuildHasATarget) {
 TEST(Purpose, PathsAreProgramsAndNothingIsNothing) {
   EXPECT_EQ(parse_purpose("./llama-server").value().name, "path");
   EXPECT_EQ(parse_purpose("/usr/bin/x@y").value().target, "/usr/bin/x@y");
+  EXPECT_EQ(parse_purpose("build/app").value().name, "path");
+  EXPECT_EQ(parse_purpose(".").value().name, "path");
+  EXPECT_EQ(parse_purpose("torch@/opt/env").value().name, "torch");
   EXPECT_FALSE(parse_purpose("").value().asked());
 }
 
