@@ -140,19 +140,36 @@ std::optional<Unserved> unserved_file(const RuleContext& context) {
   return std::nullopt;
 }
 
-/// First and newest known CUDA release that compiles for a GPU.
-std::pair<std::string, std::string> releases_for(const Knowledge& knowledge, const ComputeCapability& gpu) {
-  std::optional<CudaVersion> first, last;
+/// CUDA releases that compile for a GPU; `last` is empty while the newest known one does.
+struct Releases {
+  std::string first, last;
+};
+
+Releases releases_for(const Knowledge& knowledge, const ComputeCapability& gpu) {
+  std::optional<CudaVersion> first, last, newest;
   for (const CudaRelease& release : knowledge.cuda_releases()) {
     const auto version = CudaVersion::parse(release.version);
     const auto low = ComputeCapability::parse(release.supported_sm_min),
                high = ComputeCapability::parse(release.supported_sm_max);
-    if (!version || !low || !high || gpu < *low || *high < gpu) continue;
+    if (!version || !low || !high) continue;
+    if (!newest || *version > *newest) newest = version;
+    if (gpu < *low || *high < gpu) continue;
     if (!first || *version < *first) first = version;
     if (!last || *version > *last) last = version;
   }
   if (!first) return {};
-  return {first->text(), last->text()};
+  return {first->text(), *last == *newest ? std::string() : last->text()};
+}
+
+Action build_for(const RuleContext& context, const std::string& program, const ComputeCapability& gpu) {
+  const auto [first, last] = releases_for(context.knowledge, gpu);
+  std::map<std::string, std::string> how{{"program", program}, {"capability", gpu.text()}};
+  if (first.empty()) return make_action("find-program-for-gpu", how);
+  how["digits"] = std::to_string(gpu.major) + std::to_string(gpu.minor);
+  how["first"] = first;
+  if (last.empty()) return make_action("build-program-for-gpu", how);
+  how["last"] = last;
+  return make_action("build-program-for-old-gpu", how);
 }
 
 std::optional<Finding> judge_code(const RuleContext& context, bool dropped) {
@@ -164,17 +181,13 @@ std::optional<Finding> judge_code(const RuleContext& context, bool dropped) {
   Finding finding;
   finding.variant = "program";
   if (found->another_serves) finding.severity = Severity::Warning;
-  const std::string digits = std::to_string(capability.major) + std::to_string(capability.minor);
   finding.parameters = {{"program", found->view->label()},
                         {"file", std::string(base_name(code.file->path))},
                         {"gpu", code.gpu->identity.label()},
                         {"capability", capability.text()},
                         {"targets", target_text(*code.file)}};
   finding.evidence = {quote_capability(*code.gpu), {code.file->path, 0, "GPU code for " + target_text(*code.file)}};
-  const auto [first, last] = releases_for(context.knowledge, capability);
-  const std::map<std::string, std::string> how{
-      {"program", found->view->label()}, {"capability", capability.text()}, {"digits", digits}, {"first", first}, {"last", last}};
-  finding.repair = {make_action(first.empty() ? "find-program-for-gpu" : "build-program-for-gpu", how)};
+  finding.repair = {build_for(context, found->view->label(), capability)};
   return finding;
 }
 
