@@ -79,8 +79,10 @@ tl::expected<ProcessPlan, std::string> plan_of_file(const PlanSource& source, st
   std::string path = absolute_path(source, target);
   if (path.empty()) return no(std::string(target) + ": give the whole path, the working directory is not known here");
   if (source.system.is_directory(path)) return no(path + " is a folder");
+  const std::string asked = path;
   path = program_behind(source, path, plan.problems);
   const LibraryFile* file = source.objects.open(path);
+  if (file == nullptr && path != asked) return no(asked + " is a script for " + path + ", which is not there");
   if (file == nullptr) return no(path + " is not there");
   if (file->state != "elf" && path.ends_with(".py"))
     return no(path + " is a Python script: ask for what it imports, such as torch");

@@ -97,6 +97,14 @@ bool has_plan_of(const Machine& machine, const std::string& target) {
                              [&](const ProcessPlan& plan) { return plan.name == target || plan.program == target; });
 }
 
+/// " (it has: /opt/app)": a redacted snapshot has other names.
+std::string programs_in(const Machine& machine) {
+  std::string text;
+  for (const ProcessPlan& plan : machine.loader.plans)
+    if (plan.kind != "python") text += (text.empty() ? "" : ", ") + printable(plan.name);
+  return text.empty() ? text : " (--for " + text + ")";
+}
+
 /// A program's name by PATH of the judged process, else a file of this folder; empty: neither.
 std::string find_program(const Inspected& inspected, const std::string& name) {
   System& system = *inspected.system;
@@ -189,7 +197,8 @@ tl::expected<Machine, std::string> load_machine(const Options& options, Purpose&
   if (!options.snapshot.empty()) {
     auto machine = load_snapshot(options);
     if (machine && purpose.name == "path" && !has_plan_of(*machine, purpose.target))
-      return tl::unexpected(message(Message::SnapshotWithoutProgram, options.language, {{"path", printable(purpose.target)}}));
+      return tl::unexpected(message(Message::SnapshotWithoutProgram, options.language, {{"path", printable(purpose.target)}}) +
+                            programs_in(*machine));
     return machine;
   }
   const auto inspected = open_inspected(options);

@@ -234,7 +234,7 @@ bool purpose_needs(const RuleContext& context, Layer layer) {
     case Layer::Framework:
       if (purpose.name == "build")
         return layer == Layer::Framework && (has_wanted_install(context) || !framework_of_purpose(purpose).empty());
-      if (purpose.name == "path") return layer == Layer::RuntimeLibrary || program_has_code(context);
+      if (purpose.name == "path") return layer == Layer::RuntimeLibrary || context.processes.empty() || program_has_code(context);
       if (purpose.asked()) return purpose.needs_framework();
       return judged_by_default(context);
     case Layer::Application:

@@ -18,6 +18,14 @@ bool wants_musl(const Machine& machine, const LibraryFile* program) {
   return std::ranges::any_of(program->needed, [](const auto& n) { return n == "libc.so" || n.starts_with("libc.musl-"); });
 }
 
+/// The interpreter of programs, for a library that names none.
+std::string usual_loader(std::string_view machine) {
+  if (machine == "x86_64") return "/lib64/ld-linux-x86-64.so.2";
+  if (machine == "aarch64") return "/lib/ld-linux-aarch64.so.1";
+  if (machine == "i386") return "/lib/ld-linux.so.2";
+  return {};
+}
+
 /// $LIB is the first built-in folder without its slash.
 std::string lib_token(const std::vector<std::string>& defaults) {
   return defaults.empty() || !defaults.front().starts_with('/') ? std::string() : defaults.front().substr(1);
@@ -35,6 +43,7 @@ LoaderRules machine_loader_rules(const Machine& machine, const LibraryFile* prog
   }
   rules.glibc_minor = minor_of(machine.os.glibc.value_or(machine.loader.libc_version));
   rules.platform = program != nullptr && !program->machine.empty() ? program->machine : machine.os.architecture.value_or("");
+  if (rules.loader_path.empty()) rules.loader_path = usual_loader(rules.platform);
   for (const SearchFolder& folder : machine.loader.folders)
     if (folder.rule == "default") rules.defaults.push_back(folder.path);
   rules.lib = lib_token(rules.defaults);

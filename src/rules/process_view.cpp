@@ -40,7 +40,9 @@ ProcessView view_of(const Machine& machine, const ProcessPlan& plan) {
   ProcessView view;
   view.plan = &plan;
   ViewSource source(machine.loader);
-  const LibraryFile* program = source.open(plan.program);
+  // A library stands in the place of the program.
+  const bool is_library = plan.kind == "library" && !plan.steps.empty() && !plan.steps.front().names.empty();
+  const LibraryFile* program = source.open(is_library ? plan.steps.front().names.front() : plan.program);
   LoaderRules rules = machine_loader_rules(machine, program);
   view.now = forecast(source, rules, plan, machine.environment);
   auto plain = machine.environment;

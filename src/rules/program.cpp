@@ -31,6 +31,14 @@ std::string names_of(const std::vector<LackedLibrary>& libraries) {
 
 std::string folder_of(const std::string& path) { return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1)); }
 
+bool is_toolkit_folder(const RuleContext& context, const std::string& folder) {
+  const auto* toolkits = context.machine.toolkits.found.get();
+  return toolkits != nullptr && std::ranges::any_of(*toolkits, [&](const Toolkit& toolkit) {
+           const bool own = toolkit.environment.empty() && toolkit.path.size() > 4;
+           return own && (folder.starts_with(toolkit.path + "/") || folder.starts_with(toolkit.real_path + "/"));
+         });
+}
+
 /// "ld.so.cache, /lib64 and 3 more": where the loader looked.
 Origin quote_search(const RuleContext& context, const LackedLibrary& lacked) {
   std::vector<std::string> folders;
@@ -78,6 +86,13 @@ Finding start(const RuleContext& context, const Lack& lack) {
   }
   finding.evidence.push_back(quote_search(context, lack.libraries.front()));
   return finding;
+}
+
+/// "aarch64": what the program was built for; empty: not read.
+std::string machine_of(const ProcessView& view) {
+  for (const LoadedObject& object : view.now.objects)
+    if (object.file != nullptr) return object.file->machine;
+  return {};
 }
 
 /// The libraries of the CUDA that the program was built with; empty where its release is not told.
@@ -203,7 +218,10 @@ std::optional<Finding> library_not_on_path(const RuleContext& context) {
     if (finding.evidence.size() >= most_evidence) break;
     finding.evidence.push_back({library.copy, 0, "is on this machine, where the loader does not look"});
   }
-  finding.repair = {make_action("add-cuda-folder-to-loader", {{"folder", folder}})};
+  // A folder of the program's own may hold more than CUDA: it is not to serve the whole system.
+  finding.repair = {is_toolkit_folder(context, folder)
+                        ? make_action("add-cuda-folder-to-loader", {{"folder", folder}})
+                        : make_action("start-with-library-path", {{"folder", folder}, {"program", lack->view->label()}})};
   return finding;
 }
 
@@ -226,6 +244,15 @@ std::optional<Finding> library_missing(const RuleContext& context) {
   const auto lack = lack_at(context, Place::Nowhere);
   if (!lack) return std::nullopt;
   Finding finding = start(context, *lack);
+  const std::string made_for = machine_of(*lack->view), here = context.machine.os.architecture.value_or("");
+  if (!here.empty() && !made_for.empty() && made_for != here && made_for != "i386") {
+    finding.variant = "architecture";
+    finding.parameters["made_for"] = made_for;
+    finding.parameters["here"] = here;
+    finding.evidence = {{lack->view->label(), 0, "ELF machine " + made_for},
+                        quote(context.machine.os.architecture, "uname", here)};
+    return finding;
+  }
   const LackedLibrary& first = lack->libraries.front();
   if (!first.blocked_by.empty()) {
     finding.variant = "damaged";

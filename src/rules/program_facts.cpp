@@ -67,7 +67,9 @@ std::string needed_by(const ProcessView& view, const MissingLibrary& missing) {
 
 /// Of a part that may be absent only CUDA's libraries matter; a plug-in for TensorRT may lack TensorRT.
 bool is_lacked(const MissingLibrary& missing, const std::string& by) {
-  if (is_of_driver(missing.name) || by.empty()) return false;
+  const std::string_view name = base_name(missing.name);
+  const bool is_loader = name.starts_with("ld-linux") || name.starts_with("ld-musl");
+  if (is_of_driver(missing.name) || is_loader || by.empty()) return false;
   return !missing.optional || is_cuda_library(library_stem(missing.name));
 }
 
