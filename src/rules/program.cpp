@@ -251,6 +251,7 @@ std::optional<Finding> library_missing(const RuleContext& context) {
     finding.parameters["here"] = here;
     finding.evidence = {{lack->view->label(), 0, "ELF machine " + made_for},
                         quote(context.machine.os.architecture, "uname", here)};
+    finding.repair = {make_action("take-build-for-architecture", {{"program", lack->view->label()}, {"architecture", here}})};
     return finding;
   }
   const LackedLibrary& first = lack->libraries.front();
