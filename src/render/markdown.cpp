@@ -88,7 +88,8 @@ class MarkdownReport {
     const bool chinese = options_.language == Language::Chinese;
     out_ += chinese ? "| | 环节 | 所见 |\n|---|---|---|\n" : "| | link | found |\n|---|---|---|\n";
     for (const ChainLink& link : diagnosis_.chain) {
-      out_ += "| " + std::string(symbol(link.state)) + " | " + std::string(link_title(link.layer, diagnosis_, options_.language)) + " | " +
+      out_ += "| " + std::string(symbol(link.state)) + " | " +
+              std::string(link_title(link.layer, diagnosis_, options_.language)) + " | " +
               escaped(link_text(link, diagnosis_, options_.language)) + " |\n";
     }
     out_ += '\n';
