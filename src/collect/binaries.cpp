@@ -45,7 +45,7 @@ std::map<std::string, bool> files_with_kernels(const Machine& machine) {
   std::map<std::string, bool> paths;
   ViewSource source(machine.loader);
   for (const ProcessPlan& plan : machine.loader.plans) {
-    const LibraryFile* program = source.open(plan.program);
+    const LibraryFile* program = source.open(main_path_of(plan));
     const Forecast all = forecast(source, machine_loader_rules(machine, program), plan, machine.environment);
     for (const LoadedObject& object : all.objects)
       if (object.file != nullptr && may_have_kernels(object, plan)) paths[object.file->path] |= plan.kind != "python";

@@ -17,14 +17,7 @@ std::string name_of(std::string_view path) { return std::string(path.substr(path
 /// A program's name by PATH of the judged process; empty: not there.
 std::string on_path(const PlanSource& source, std::string_view name) {
   const auto path = source.machine.environment.find("PATH");
-  std::string_view rest = path != source.machine.environment.end() ? std::string_view(path->second) : "/usr/bin:/bin";
-  while (!rest.empty()) {
-    const auto end = std::min(rest.find(':'), rest.size());
-    const std::string file = std::string(rest.substr(0, end)) + "/" + std::string(name);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (file.starts_with('/') && source.system.exists(file)) return file;
-  }
-  return "";
+  return find_on_path(source.system, path != source.machine.environment.end() ? path->second : "/usr/bin:/bin", name);
 }
 
 /// Absolute, by the working directory of this process on a live host, and by HOME behind "~/".
@@ -115,6 +108,16 @@ tl::expected<ProcessPlan, std::string> plan_of_python(const PlanSource& source, 
 }
 
 }  // namespace
+
+std::string find_on_path(System& system, std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const auto end = std::min(list.find(':'), list.size());
+    const std::string file = std::string(list.substr(0, end)) + "/" + std::string(name);
+    list.remove_prefix(std::min(end + 1, list.size()));
+    if (file.starts_with('/') && system.exists(file) && !system.is_directory(file)) return file;
+  }
+  return {};
+}
 
 tl::expected<ProcessPlan, std::string> plan_for_target(SystemObjects& objects, System& system, const Machine& machine,
                                                        const Knowledge& knowledge, std::string_view target) {

@@ -26,6 +26,9 @@ tl::expected<ProcessPlan, std::string> plan_for_target(System& system, const Mac
 tl::expected<ProcessPlan, std::string> plan_for_target(SystemObjects& objects, System& system, const Machine& machine,
                                                        const Knowledge& knowledge, std::string_view target);
 
+/// The file that a bare name means on a list like PATH: no folder, by absolute elements only; empty: none.
+std::string find_on_path(System& system, std::string_view list, std::string_view name);
+
 /// Fills machine.loader.plans for what has to work, and machine.loader with every file that their forecasts open: with this
 /// machine's environment, and without LD_LIBRARY_PATH and LD_PRELOAD. Reads nothing where no framework is and none was asked for.
 /// The error says why a program that was asked for by its path has no plan.

@@ -7,6 +7,7 @@
 #include "collect/process_plan_parts.h"
 #include "elf/cuda_library_version.h"
 #include "knowledge/framework_loading.h"
+#include "loader/machine_rules.h"
 
 namespace gpuvet {
 namespace {
@@ -87,7 +88,7 @@ std::vector<std::string> folders_of_program(const std::string& path) {
 
 /// Copies of the libraries that a program does not find, wherever they lie on this machine.
 void open_unused_copies(const PlanSource& source, const ProcessPlan& plan) {
-  const std::string path = plan.program.empty() && !plan.steps.empty() ? plan.steps.front().names.front() : plan.program;
+  const std::string path = main_path_of(plan);
   const LibraryFile* program = source.objects.open(path);
   if (program == nullptr) return;
   const LoaderRules& rules = source.objects.rules(source.machine, program);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "collect/binaries.h"
+#include "collect/process_plan.h"
 #include "model/json.h"
 #include "render/messages.h"
 #include "rules/software.h"
@@ -109,13 +110,8 @@ std::string programs_in(const Machine& machine) {
 std::string find_program(const Inspected& inspected, const std::string& name) {
   System& system = *inspected.system;
   const auto path = inspected.collect.environment.find("PATH");
-  std::string_view list = path == inspected.collect.environment.end() ? std::string_view() : std::string_view(path->second);
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(':'), list.size());
-    const std::string file = std::string(list.substr(0, end)) + "/" + name;
-    list.remove_prefix(std::min(end + 1, list.size()));
-    if (file.starts_with('/') && is_file(system, file)) return file;
-  }
+  if (path != inspected.collect.environment.end())
+    if (std::string file = find_on_path(system, path->second, name); !file.empty()) return file;
   const auto here = system.is_live() ? system.read_link("/proc/self/cwd") : tl::unexpected(SystemError{});
   return here && is_file(system, *here + "/" + name) ? "./" + name : std::string();
 }

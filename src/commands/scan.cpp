@@ -30,12 +30,6 @@ std::string absolute(const std::string& folder, std::string path) {
   return (folder == "/" ? "" : folder) + "/" + path;
 }
 
-/// Set to anything but 0 or nothing.
-bool is_set(const Variables& variables, const char* name) {
-  const auto found = variables.find(name);
-  return found != variables.end() && !found->second.empty() && found->second != "0";
-}
-
 std::optional<DriverVersion> driver_of(const Machine& machine) {
   const auto* libraries = machine.user_driver.libraries.get();
   if (libraries == nullptr) return std::nullopt;
@@ -148,8 +142,7 @@ int run_scan(const Options& options) {
   }
   ScanReport report;
   const Variables& variables = inspected->collect.environment;
-  report.context.force_ptx_jit = is_set(variables, "CUDA_FORCE_PTX_JIT");
-  report.context.disable_ptx_jit = is_set(variables, "CUDA_DISABLE_PTX_JIT");
+  read_jit_variables(variables, report.context);
   if (const auto asked = ask_for(options, machine, *knowledge, report); !asked) return fail(asked.error());
   const std::string folder = working_folder(*inspected->system, options, variables);
   for (const std::string& path : options.scan_paths) report.roots.push_back(absolute(folder, path));

@@ -90,14 +90,9 @@ std::string Tracer::absolute(const std::string& target) {
   const std::string here = (folder == "/" ? "" : folder) + "/" + target;
   if (target.find('/') != std::string::npos || system_.exists(here)) return here;
   const auto path = options_.environment.find("PATH");
-  std::string_view list = path == options_.environment.end() ? std::string_view() : std::string_view(path->second);
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(':'), list.size());
-    const std::string file = std::string(list.substr(0, end)) + "/" + target;
-    if (file.starts_with('/') && system_.exists(file) && !system_.is_directory(file)) return file;
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return here;
+  if (path == options_.environment.end()) return here;
+  std::string file = find_on_path(system_, path->second, target);
+  return file.empty() ? here : file;
 }
 
 void Tracer::collect_surroundings() {

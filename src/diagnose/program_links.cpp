@@ -8,12 +8,6 @@
 namespace gpuvet {
 namespace {
 
-bool loads(const ProcessView& view) {
-  const bool missing = std::ranges::any_of(view.now.missing, [](const MissingLibrary& m) { return !m.optional; });
-  const bool broken = std::ranges::any_of(view.conflicts, [](const SymbolConflict& c) { return !c.note; });
-  return !missing && !broken && !view.now.objects.empty();
-}
-
 bool runs(const CodeJudgement& judgement) {
   return judgement.verdict == CodeVerdict::Native || judgement.verdict == CodeVerdict::Jit;
 }
@@ -36,7 +30,7 @@ void add(std::string& text, std::string part) {
 LinkView view_program_libraries(const RuleContext& context) {
   LinkView view{!context.processes.empty(), ""};
   for (const ProcessView& process : context.processes) {
-    view.seen_good = view.seen_good && loads(process);
+    view.seen_good = view.seen_good && loads(process) && !process.now.objects.empty();
     add(view.detail, cuda_libraries_of(process));
   }
   return view;

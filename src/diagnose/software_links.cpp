@@ -102,18 +102,11 @@ const ProcessView* process_of(const RuleContext& context, const PythonEnvironmen
   return nullptr;
 }
 
-/// Everything that the process cannot do without is found, and fits.
-bool loads(const ProcessView& view) {
-  const bool missing = std::ranges::any_of(view.now.missing, [](const MissingLibrary& m) { return !m.optional; });
-  const bool broken = std::ranges::any_of(view.conflicts, [](const SymbolConflict& c) { return !c.note; });
-  return !missing && !broken && view.plan->problems.empty();
-}
-
 /// LD_LIBRARY_PATH leads nowhere, or the forecast shows that all is found and fits with it too.
 bool right_libraries_are_taken(const RuleContext& context, const FrameworkInstall& install) {
   if (own_libraries_come_first(context) || takes_system_libraries(context, install)) return true;
   const ProcessView* view = process_of(context, *install.environment, install.framework);
-  return view != nullptr && loads(*view);
+  return view != nullptr && loads(*view) && view->plan->problems.empty();
 }
 
 /// Of CuPy, ONNX Runtime and the like: which libraries they take from outside is known, how their code serves a GPU is not asked.

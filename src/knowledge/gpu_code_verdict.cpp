@@ -187,6 +187,15 @@ std::string_view code_reason_name(CodeReason reason) {
   return names[static_cast<std::size_t>(reason)];
 }
 
+void read_jit_variables(const std::map<std::string, std::string>& environment, CodeContext& context) {
+  const auto is_set = [&](const char* name) {
+    const auto found = environment.find(name);
+    return found != environment.end() && !found->second.empty() && found->second != "0";
+  };
+  context.force_ptx_jit = is_set("CUDA_FORCE_PTX_JIT");
+  context.disable_ptx_jit = is_set("CUDA_DISABLE_PTX_JIT");
+}
+
 std::optional<PtxIsa> ptx_isa(const Knowledge& knowledge, std::string_view version) {
   if (version.empty()) return std::nullopt;
   const Knowledge::Table& table = knowledge.table("ptx_isa");

@@ -2,6 +2,7 @@
 // Will the GPU code of a file run on a GPU? The rules: design §5 and docs/gpu-code.md.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -67,6 +68,9 @@ struct CodeContext {
   bool force_ptx_jit = false;           ///< CUDA_FORCE_PTX_JIT
   bool disable_ptx_jit = false;         ///< CUDA_DISABLE_PTX_JIT
 };
+
+/// CUDA_FORCE_PTX_JIT and CUDA_DISABLE_PTX_JIT: set to anything but 0 or nothing.
+void read_jit_variables(const std::map<std::string, std::string>& environment, CodeContext& context);
 
 CodeJudgement judge_gpu_code(const GpuCodeFile& file, const ComputeCapability& gpu, const CodeContext& context,
                              const Knowledge& knowledge);

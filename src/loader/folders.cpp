@@ -64,12 +64,6 @@ std::string absolute_path(const LoadState& state, std::string_view path) {
   return (here == "/" ? here : here + "/") + std::string(path);
 }
 
-std::string folder_of(std::string_view path) {
-  const auto slash = path.rfind('/');
-  if (slash == std::string_view::npos) return {};
-  return std::string(path.substr(0, std::max<std::size_t>(slash, 1)));
-}
-
 std::vector<SearchPlace> places_of(LoadState& state, std::string_view list, std::string_view separators, int object,
                                    std::string_view what) {
   std::vector<SearchPlace> places;

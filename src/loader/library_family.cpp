@@ -85,6 +85,12 @@ std::string_view base_name(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+std::string folder_of(std::string_view path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string_view::npos) return {};
+  return std::string(path.substr(0, std::max<std::size_t>(slash, 1)));
+}
+
 std::string_view library_stem(std::string_view file_name) {
   std::string_view name = base_name(file_name);
   const std::size_t end = name.find(".so");

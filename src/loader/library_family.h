@@ -15,6 +15,9 @@ std::string_view library_stem(std::string_view file_name);
 /// The part behind the last slash.
 std::string_view base_name(std::string_view path);
 
+/// "/a/b/libc.so" → "/a/b"; empty: no slash.
+std::string folder_of(std::string_view path);
+
 /// Libraries, by stem, that define symbols that begin like this one; first the likeliest. Empty: nobody known.
 std::vector<std::string_view> owners_of_symbol(std::string_view symbol);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "loader/forecast.h"
+#include "loader/library_family.h"
 
 namespace gpuvet {
 
@@ -105,8 +106,6 @@ std::vector<SearchPlace> places_of(LoadState& state, std::string_view list, std:
 std::vector<SearchPlace> places_of(LoadState& state, const std::vector<std::string>& paths);
 /// The path as the source knows it: relative ones from the working directory on; empty where that is not known.
 std::string absolute_path(const LoadState& state, std::string_view path);
-/// "/a/b/libc.so" → "/a/b"
-std::string folder_of(std::string_view path);
 /// Sub-folders that a glibc of this release and CPU tries below every folder.
 std::vector<std::string> hwcaps_folders(const LoaderRules& rules);
 const std::vector<std::string>& existing_below(LoadState& state, SearchedFolder& folder);

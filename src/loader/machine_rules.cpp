@@ -33,6 +33,11 @@ std::string lib_token(const std::vector<std::string>& defaults) {
 
 }  // namespace
 
+std::string main_path_of(const ProcessPlan& plan) {
+  const bool is_library = plan.kind == "library" && !plan.steps.empty() && !plan.steps.front().names.empty();
+  return is_library ? plan.steps.front().names.front() : plan.program;
+}
+
 LoaderRules machine_loader_rules(const Machine& machine, const LibraryFile* program) {
   LoaderRules rules;
   rules.want_tried = false;

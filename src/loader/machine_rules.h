@@ -7,6 +7,9 @@
 
 namespace gpuvet {
 
+/// The program's file; of a library that file, which stands in the place of the program.
+std::string main_path_of(const ProcessPlan& plan);
+
 /// `program`: its interpreter or its C library decides glibc or musl; null: the machine's own.
 LoaderRules machine_loader_rules(const Machine& machine, const LibraryFile* program);
 

@@ -40,9 +40,7 @@ ProcessView view_of(const Machine& machine, const ProcessPlan& plan) {
   ProcessView view;
   view.plan = &plan;
   ViewSource source(machine.loader);
-  // A library stands in the place of the program.
-  const bool is_library = plan.kind == "library" && !plan.steps.empty() && !plan.steps.front().names.empty();
-  const LibraryFile* program = source.open(is_library ? plan.steps.front().names.front() : plan.program);
+  const LibraryFile* program = source.open(main_path_of(plan));
   LoaderRules rules = machine_loader_rules(machine, program);
   view.now = forecast(source, rules, plan, machine.environment);
   auto plain = machine.environment;
@@ -73,6 +71,22 @@ bool is_cuda_library(std::string_view stem) {
       "libcusparse",   "libnvrtc",  "libnvJitLink", "libnccl",       "libcupti",          "libcusparseLt",
       "libnvToolsExt", "libcufile", "libnvvm",      "libcusolverMg", "libnvrtc-builtins", "libnvshmem_host"};
   return std::ranges::find(names, stem) != names.end() || stem == "libcudnn" || stem.starts_with("libcudnn_");
+}
+
+const LoadedObject* object_at(const ProcessView& view, int index) {
+  const auto at = static_cast<std::size_t>(index);
+  return index < 0 || at >= view.now.objects.size() ? nullptr : &view.now.objects[at];
+}
+
+bool is_optional_part(const ProcessView& view, const LoadedObject& object) {
+  const auto step = static_cast<std::size_t>(object.step);
+  return object.step >= 0 && step < view.plan->steps.size() && view.plan->steps[step].optional;
+}
+
+bool loads(const ProcessView& view) {
+  const bool missing = std::ranges::any_of(view.now.missing, [](const MissingLibrary& m) { return !m.optional; });
+  const bool broken = std::ranges::any_of(view.conflicts, [](const SymbolConflict& c) { return !c.note; });
+  return !missing && !broken;
 }
 
 std::string_view stem_of(const LoadedObject& object) {
@@ -112,10 +126,7 @@ Origin quote(const ProcessView& view, const LoadedObject& object) {
   return {object.path, 0, text};
 }
 
-std::string folder_of_object(const LoadedObject& object) {
-  const auto slash = object.path.rfind('/');
-  return slash == std::string::npos ? std::string() : object.path.substr(0, std::max<std::size_t>(slash, 1));
-}
+std::string folder_of_object(const LoadedObject& object) { return folder_of(object.path); }
 
 bool by_variable(const LoadedObject& object) { return object.rule == "LD_LIBRARY_PATH" || object.rule == "LD_PRELOAD"; }
 

@@ -33,6 +33,13 @@ const LoadedObject* loaded_library(const Forecast& forecast, std::string_view st
 std::vector<const LoadedObject*> loaded_libraries(const Forecast& forecast, std::string_view stem);
 std::string_view stem_of(const LoadedObject& object);
 
+/// An object by its index, or null: -1 is none.
+const LoadedObject* object_at(const ProcessView& view, int index);
+/// Brought by a step that the process can do without.
+bool is_optional_part(const ProcessView& view, const LoadedObject& object);
+/// Everything that the process cannot do without is found, and fits.
+bool loads(const ProcessView& view);
+
 /// Who asked for it first: its file's name, or the words of the step.
 std::string asked_by(const ProcessView& view, const LoadedObject& object);
 

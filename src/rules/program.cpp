@@ -29,8 +29,6 @@ std::string names_of(const std::vector<LackedLibrary>& libraries) {
   return join(names, ", ");
 }
 
-std::string folder_of(const std::string& path) { return path.substr(0, std::max<std::size_t>(path.rfind('/'), 1)); }
-
 bool is_toolkit_folder(const RuleContext& context, const std::string& folder) {
   const auto* toolkits = context.machine.toolkits.found.get();
   return toolkits != nullptr && std::ranges::any_of(*toolkits, [&](const Toolkit& toolkit) {
@@ -88,21 +86,12 @@ Finding start(const RuleContext& context, const Lack& lack) {
   return finding;
 }
 
-/// "aarch64": what the program was built for; empty: not read.
-std::string machine_of(const ProcessView& view) {
-  for (const LoadedObject& object : view.now.objects)
-    if (object.file != nullptr) return object.file->machine;
-  return {};
-}
-
 /// The libraries of the CUDA that the program was built with; empty where its release is not told.
 std::vector<Action> install_cuda_of(const RuleContext& context, const ProcessView& view) {
   const std::uint32_t major = cuda_major_of(view);
   const std::string release = major == 0 ? std::string() : advised_release(context, major);
   if (release.empty()) return {};
-  std::string dashed = release;
-  std::ranges::replace(dashed, '.', '-');
-  return {make_action("install-cuda-libraries", {{"release", release}, {"package_release", dashed}})};
+  return {install_cuda_libraries(release)};
 }
 
 std::vector<Action> install_lacked(const RuleContext& context, const Lack& lack) {
@@ -128,31 +117,6 @@ bool is_older_than_all(const GpuCodeFile& file, const ComputeCapability& gpu) {
     if (!(gpu < parsed->capability)) return false;
   }
   return any;
-}
-
-/// A file that serves none of the GPUs here, and whether another file of the program serves one.
-struct Unserved {
-  const ProcessView* view = nullptr;
-  ProgramCode code;
-  bool another_serves = false;
-};
-
-std::optional<Unserved> unserved_file(const RuleContext& context) {
-  for (const ProcessView& view : context.processes) {
-    if (!is_program(view)) continue;
-    const auto codes = program_code(context, view);
-    const auto lacks = [](const ProgramCode& c) {
-      return c.judgement.verdict == CodeVerdict::Fails && c.judgement.reason == CodeReason::NoImage;
-    };
-    const auto serves = [](const ProgramCode& c) { return c.judgement.verdict != CodeVerdict::Fails; };
-    for (const ProgramCode& code : codes) {
-      const auto of_file = [&](const ProgramCode& other) { return other.file == code.file; };
-      const bool none = std::ranges::all_of(codes, [&](const ProgramCode& c) { return !of_file(c) || lacks(c); });
-      if (none)
-        return Unserved{&view, code, std::ranges::any_of(codes, [&](const ProgramCode& c) { return !of_file(c) && serves(c); })};
-    }
-  }
-  return std::nullopt;
 }
 
 /// CUDA releases that compile for a GPU; `last` is empty while the newest known one does.
@@ -188,7 +152,13 @@ Action build_for(const RuleContext& context, const std::string& program, const C
 }
 
 std::optional<Finding> judge_code(const RuleContext& context, bool dropped) {
-  const auto found = unserved_file(context);
+  const ProcessView* view = nullptr;
+  std::optional<UnservedFile> found;
+  for (const ProcessView& process : context.processes) {
+    if (found || !is_program(process)) continue;
+    found = unserved_file(context, process, CodeReason::NoImage);
+    view = &process;
+  }
   if (!found) return std::nullopt;
   const ProgramCode& code = found->code;
   const ComputeCapability capability = *code.gpu->identity.compute_capability;
@@ -196,13 +166,13 @@ std::optional<Finding> judge_code(const RuleContext& context, bool dropped) {
   Finding finding;
   finding.variant = "program";
   if (found->another_serves) finding.severity = Severity::Warning;
-  finding.parameters = {{"program", found->view->label()},
-                        {"file", std::string(base_name(code.file->path))},
+  finding.parameters = {{"program", view->label()},
+                        {"file", file_name_of(*code.file)},
                         {"gpu", code.gpu->identity.label()},
                         {"capability", capability.text()},
                         {"targets", target_text(*code.file)}};
   finding.evidence = {quote_capability(*code.gpu), {code.file->path, 0, "GPU code for " + target_text(*code.file)}};
-  finding.repair = {build_for(context, found->view->label(), capability)};
+  finding.repair = {build_for(context, view->label(), capability)};
   return finding;
 }
 
@@ -244,7 +214,8 @@ std::optional<Finding> library_missing(const RuleContext& context) {
   const auto lack = lack_at(context, Place::Nowhere);
   if (!lack) return std::nullopt;
   Finding finding = start(context, *lack);
-  const std::string made_for = machine_of(*lack->view), here = context.machine.os.architecture.value_or("");
+  const LibraryFile* main = main_file_of(*lack->view);
+  const std::string made_for = main != nullptr ? main->machine : "", here = context.machine.os.architecture.value_or("");
   if (!here.empty() && !made_for.empty() && made_for != here && made_for != "i386") {
     finding.variant = "architecture";
     finding.parameters["made_for"] = made_for;

@@ -7,7 +7,6 @@
 #include "rules/cuda_needs.h"
 #include "rules/evidence.h"
 #include "rules/framework_facts.h"
-#include "rules/software.h"
 
 namespace gpuvet {
 namespace {
@@ -51,12 +50,6 @@ std::string other_number_of(const Machine& machine, std::string_view soname) {
     for (const std::string& name : toolkit.libraries)
       if (toolkit.environment.empty() && is_other(name)) return library_folder(toolkit) + "/" + name;
   return {};
-}
-
-const LibraryFile* first_file(const ProcessView& view) {
-  for (const LoadedObject& object : view.now.objects)
-    if (object.file != nullptr) return object.file;
-  return nullptr;
 }
 
 std::string needed_by(const ProcessView& view, const MissingLibrary& missing) {
@@ -105,12 +98,7 @@ std::vector<ProgramCode> program_code(const RuleContext& context, const ProcessV
   std::vector<ProgramCode> all;
   CodeContext how;
   if (const auto driver = running_driver(context); driver && !driver->from_windows) how.driver = driver->version;
-  const auto is_set = [&](const char* name) {
-    const std::string_view value = variable(context.machine, name);
-    return !value.empty() && value != "0";
-  };
-  how.force_ptx_jit = is_set("CUDA_FORCE_PTX_JIT");
-  how.disable_ptx_jit = is_set("CUDA_DISABLE_PTX_JIT");
+  read_jit_variables(context.machine.environment, how);
   const auto gpus = usable_gpus(context);
   for (const GpuCodeFile* file : code_files_of(context, view))
     for (const MachineGpu* gpu : gpus)
@@ -122,6 +110,19 @@ std::string target_text(const GpuCodeFile& file) {
   std::string text;
   for (const GpuCodeTarget& target : file.targets) text += (text.empty() ? "" : " ") + target.arch;
   return text;
+}
+
+std::optional<UnservedFile> unserved_file(const RuleContext& context, const ProcessView& view, CodeReason reason) {
+  const auto codes = program_code(context, view);
+  const auto fails = [](const ProgramCode& c) { return c.judgement.verdict == CodeVerdict::Fails; };
+  for (const ProgramCode& code : codes) {
+    const auto is_other = [&](const ProgramCode& c) { return c.file != code.file; };
+    const bool none = std::ranges::all_of(
+        codes, [&](const ProgramCode& c) { return is_other(c) || (fails(c) && c.judgement.reason == reason); });
+    if (!none) continue;
+    return UnservedFile{code, std::ranges::any_of(codes, [&](const ProgramCode& c) { return is_other(c) && !fails(c); })};
+  }
+  return std::nullopt;
 }
 
 std::string file_name_of(const GpuCodeFile& file) { return std::string(base_name(file.path)); }
@@ -146,7 +147,7 @@ bool uses_cuda(const RuleContext& context, const ProcessView& view) {
 
 std::vector<LackedLibrary> lacked_libraries(const RuleContext& context, const ProcessView& view) {
   std::vector<LackedLibrary> all;
-  const LibraryFile* like = first_file(view);
+  const LibraryFile* like = main_file_of(view);
   if (like == nullptr) return all;
   for (const MissingLibrary& missing : view.now.missing) {
     LackedLibrary lacked;
@@ -164,6 +165,12 @@ std::vector<LackedLibrary> lacked_libraries(const RuleContext& context, const Pr
     all.push_back(std::move(lacked));
   }
   return all;
+}
+
+const LibraryFile* main_file_of(const ProcessView& view) {
+  for (const LoadedObject& object : view.now.objects)
+    if (object.file != nullptr) return object.file;
+  return nullptr;
 }
 
 std::uint32_t cuda_major_of(const ProcessView& view) {

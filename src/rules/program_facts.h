@@ -35,6 +35,13 @@ std::string target_text(const GpuCodeFile& file);
 /// start another one, or open a library by a name that is made at run time.
 bool uses_cuda(const RuleContext& context, const ProcessView& view);
 
+/// A file that fails on every usable GPU for this reason (the first of its entries).
+struct UnservedFile {
+  ProgramCode code;
+  bool another_serves = false;  ///< another file of the program has code that does not fail
+};
+std::optional<UnservedFile> unserved_file(const RuleContext& context, const ProcessView& view, CodeReason reason);
+
 /// "libcudart.so.12 12.4, libcublas.so.12 12.4.5": what it loads of CUDA, cut behind some hundred characters.
 std::string cuda_libraries_of(const ProcessView& view);
 
@@ -51,6 +58,9 @@ struct LackedLibrary {
 /// Libraries that some file of the program cannot do without. Those that are opened by name and may be absent are not among
 /// them, nor is the driver's libcuda, which has rules of its own.
 std::vector<LackedLibrary> lacked_libraries(const RuleContext& context, const ProcessView& view);
+
+/// The program's own file (of a library: that one), or null.
+const LibraryFile* main_file_of(const ProcessView& view);
 
 /// CUDA's major that a program was built with, by the numbers of the runtime and of cuBLAS that it asks for; 0: not told.
 std::uint32_t cuda_major_of(const ProcessView& view);

@@ -32,12 +32,6 @@ bool same_library(const LibraryFile& a, const LibraryFile& b) {
   return a.real_path == b.real_path || (!a.build_id.empty() && a.build_id == b.build_id);
 }
 
-/// Brought by a step that the process can do without.
-bool is_optional(const ProcessView& view, const LoadedObject& object) {
-  return object.step >= 0 && static_cast<std::size_t>(object.step) < view.plan->steps.size() &&
-         view.plan->steps[static_cast<std::size_t>(object.step)].optional;
-}
-
 std::vector<Shadow> shadows_of(const ProcessView& view, std::string_view variable) {
   std::vector<Shadow> found;
   for (const LoadedObject& object : view.now.objects) {
@@ -47,7 +41,7 @@ std::vector<Shadow> shadows_of(const ProcessView& view, std::string_view variabl
       const auto chosen = release(object), before = release(*own);
       // The same release from another place is no fault at all; of one that is not told nothing can be said.
       if (!chosen || !before || (!(*chosen < *before) && !(*before < *chosen))) continue;
-      found.push_back({&object, own, *chosen < *before, is_optional(view, object)});
+      found.push_back({&object, own, *chosen < *before, is_optional_part(view, object)});
       break;
     }
   }

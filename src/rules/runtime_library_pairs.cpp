@@ -15,12 +15,6 @@ namespace {
 
 using Kind = SymbolConflict::Kind;
 
-const LoadedObject* object_at(const ProcessView& view, int index) {
-  return index < 0 || static_cast<std::size_t>(index) >= view.now.objects.size()
-             ? nullptr
-             : &view.now.objects[static_cast<std::size_t>(index)];
-}
-
 /// The first proof that something in the process wants of this library what the chosen copy does not have.
 const SymbolConflict* proof(const ProcessView& view, std::string_view stem) {
   for (const SymbolConflict& conflict : view.conflicts) {

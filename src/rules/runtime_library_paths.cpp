@@ -73,12 +73,6 @@ std::vector<Action> install_own_libraries(const PythonEnvironment& environment, 
 
 void append(std::vector<Action>& list, std::vector<Action> more) { std::ranges::move(more, std::back_inserter(list)); }
 
-Action install_toolkit(const CudaNeeds& needs) {
-  std::string package = needs.cuda;
-  std::ranges::replace(package, '.', '-');
-  return make_action("install-cuda-libraries", {{"release", needs.cuda}, {"package_release", package}});
-}
-
 /// A toolkit of the CUDA major that CuPy's wheel is for, or the first CuPy that looks into NVIDIA's wheels.
 std::vector<Action> serve_old_cupy(const RuleContext& context, const PythonEnvironment& environment, const CudaNeeds& needs) {
   const auto python = python_version(environment);
@@ -139,7 +133,7 @@ std::optional<Finding> not_on_path(const RuleContext& context) {
       return finding;
     }
     finding.repair.push_back(make_action("add-cuda-folder-to-loader", {{"folder", folder}}));
-    if (!all_there) finding.repair.push_back(install_toolkit(judged.needs));
+    if (!all_there) finding.repair.push_back(install_cuda_libraries(judged.needs.cuda));
     return finding;
   }
   return program::library_not_on_path(context);
@@ -158,7 +152,7 @@ std::optional<Finding> other_release(const RuleContext& context) {
     }
     finding.parameters["found"] = join(std::vector<std::string>(others.begin(), others.end()), ", ");
     append(finding.repair, install_own_libraries(*judged.environment, judged.needs));
-    if (finding.repair.empty()) finding.repair.push_back(install_toolkit(judged.needs));
+    if (finding.repair.empty()) finding.repair.push_back(install_cuda_libraries(judged.needs.cuda));
     return finding;
   }
   return program::library_of_other_release(context);
@@ -179,7 +173,7 @@ std::optional<Finding> nowhere(const RuleContext& context) {
       finding.variant = "cupy";
       append(finding.repair, serve_old_cupy(context, *judged.environment, judged.needs));
     }
-    if (finding.repair.empty()) finding.repair.push_back(install_toolkit(judged.needs));
+    if (finding.repair.empty()) finding.repair.push_back(install_cuda_libraries(judged.needs.cuda));
     return finding;
   }
   return program::library_missing(context);
@@ -202,7 +196,7 @@ std::optional<Finding> tensorflow_libraries_missing(const RuleContext& context) 
     finding.variant = "old-release";
     if (may_update_tensorflow(context, *judged.environment))
       finding.repair.push_back(install_packages(*judged.environment, {"tensorflow[and-cuda]>=2.14"}));
-    finding.repair.push_back(install_toolkit(judged.needs));
+    finding.repair.push_back(install_cuda_libraries(judged.needs.cuda));
     return finding;
   }
   return std::nullopt;

@@ -45,6 +45,8 @@ std::optional<CudaVersion> driver_cuda(const RuleContext& context);
 std::string advised_release(const RuleContext& context, std::optional<std::uint32_t> major = {});
 /// Installs a toolkit: with conda where a conda environment is active, else with the distribution's packages.
 std::vector<Action> install_toolkit_actions(const RuleContext& context, const std::string& release);
+/// Installs the libraries of a release ("12.4") alone.
+Action install_cuda_libraries(const std::string& release);
 /// The start-up file of the judged user's shell for PATH lines.
 std::string start_up_file(const Machine& machine);
 Action add_to_path_action(const Machine& machine, const std::string& folder);

@@ -72,6 +72,10 @@ std::vector<Action> install_toolkit_actions(const RuleContext& context, const st
   return {make_action("install-cuda-toolkit", parameters)};
 }
 
+Action install_cuda_libraries(const std::string& release) {
+  return make_action("install-cuda-libraries", {{"release", release}, {"package_release", dashed(release)}});
+}
+
 std::string start_up_file(const Machine& machine) {
   const std::string home = machine.shells.home.value_or("~"), shell = shell_name(machine);
   if (shell == "zsh") return home + "/.zshrc";

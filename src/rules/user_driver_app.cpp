@@ -15,12 +15,6 @@ namespace {
 
 using Kind = SymbolConflict::Kind;
 
-const LoadedObject* object_at(const ProcessView& view, int index) {
-  return index < 0 || static_cast<std::size_t>(index) >= view.now.objects.size()
-             ? nullptr
-             : &view.now.objects[static_cast<std::size_t>(index)];
-}
-
 /// The driver that this very process gets: where it loads another libcuda than others (by an RPATH, say) that copy decides, if it
 /// is newer, as cuda-compat's is. Nothing where that is not told, or where other rules have to speak first.
 std::optional<RunningDriver> driver_of_process(const RuleContext& context, const ProcessView& view) {
@@ -58,8 +52,7 @@ std::optional<LackedFunction> lacked_function(const RuleContext& context, const 
     if (conflict.kind != Kind::SymbolMissing || conflict.note || owner == nullptr || wanted_by == nullptr) continue;
     if (owner->file == nullptr || stem_of(*owner) != "libcuda" || owner->file->stub) continue;
     // A part that is opened if it can be (a second back end) is passed over: the program goes on without it.
-    const auto step = static_cast<std::size_t>(wanted_by->step);
-    if (wanted_by->step >= 0 && step < view.plan->steps.size() && view.plan->steps[step].optional) continue;
+    if (is_optional_part(view, *wanted_by)) continue;
     for (const std::string& name : conflict.symbols) {
       const auto since = driver_entry_point(context.knowledge, name);
       if (!since || since->cuda <= native || (worst && since->cuda <= worst->since.cuda)) continue;
@@ -100,9 +93,7 @@ struct BroughtRuntime {
 std::vector<BroughtRuntime> runtimes_of(const ProcessView& view) {
   std::vector<BroughtRuntime> all;
   for (const LoadedObject& object : view.now.objects) {
-    if (object.file == nullptr) continue;
-    const auto step = static_cast<std::size_t>(object.step);
-    if (object.step >= 0 && step < view.plan->steps.size() && view.plan->steps[step].optional) continue;
+    if (object.file == nullptr || is_optional_part(view, object)) continue;
     const bool library = stem_of(object) == "libcudart";
     const std::string* release = library ? object.file->library_version.get() : object.file->runtime_inside.get();
     const auto cuda = release != nullptr ? CudaVersion::parse(*release) : std::nullopt;
@@ -137,33 +128,12 @@ std::optional<Finding> judge_runtime(const RuleContext& context, const ProcessVi
   return finding;
 }
 
-// ---- PTX ---------------------------------------------------------------------------------------------------------------
-
-/// A file of a program of which every GPU here could only take PTX that this driver's compiler does not read.
-struct UnreadPtx {
-  ProgramCode code;
-  bool another_serves = false;  ///< another file of the program has code that runs
-};
-
-std::optional<UnreadPtx> unread_ptx(const RuleContext& context, const ProcessView& view) {
-  const auto codes = program_code(context, view);
-  const auto fails = [](const ProgramCode& c) { return c.judgement.verdict == CodeVerdict::Fails; };
-  for (const ProgramCode& code : codes) {
-    const auto unread = [&](const ProgramCode& c) {
-      return c.file != code.file || (fails(c) && c.judgement.reason == CodeReason::PtxTooNew);
-    };
-    if (!std::ranges::all_of(codes, unread)) continue;
-    return UnreadPtx{code, std::ranges::any_of(codes, [&](const ProgramCode& c) { return c.file != code.file && !fails(c); })};
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<Finding> program_ptx_newer_than_driver(const RuleContext& context) {
   const auto driver = running_driver(context);
   for (const ProcessView& view : context.processes) {
-    const auto found = driver && is_program(view) ? unread_ptx(context, view) : std::nullopt;
+    const auto found = driver && is_program(view) ? unserved_file(context, view, CodeReason::PtxTooNew) : std::nullopt;
     const auto isa = found ? ptx_isa(context.knowledge, found->code.judgement.ptx_isa) : std::nullopt;
     if (!isa || !isa->cuda) continue;
     const ProgramCode& code = found->code;

@@ -1,5 +1,7 @@
 #include "elf_builder.h"
 
+#include "elf/symbol_hash.h"
+
 #include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -176,23 +178,12 @@ std::string symbol_table(const Layout& layout, const std::vector<TableSymbol>& s
   return out.data;
 }
 
-std::uint32_t sysv_hash(std::string_view name) {
-  std::uint32_t h = 0;
-  for (const char c : name) {
-    h = (h << 4) + static_cast<unsigned char>(c);
-    const std::uint32_t high = h & 0xf0000000u;
-    h ^= high >> 24;
-    h &= ~high;
-  }
-  return h;
-}
-
 /// .gnu.version_d: the file itself, then each version.
 std::string version_definitions(const std::vector<std::uint32_t>& names, const std::vector<std::string>& texts) {
   Bytes out;
   for (std::size_t i = 0; i < names.size(); ++i) {
     out.u16(1), out.u16(i == 0 ? 1 : 0), out.u16(i + 1), out.u16(1);
-    out.u32(sysv_hash(texts[i])), out.u32(20), out.u32(i + 1 < names.size() ? 28 : 0);
+    out.u32(sysv_symbol_hash(texts[i])), out.u32(20), out.u32(i + 1 < names.size() ? 28 : 0);
     out.u32(names[i]), out.u32(0);
   }
   return out.data;
@@ -208,7 +199,7 @@ std::string version_needs(const std::vector<NeededVersion>& needs) {
   Bytes out;
   for (std::size_t i = 0; i < needs.size(); ++i) {
     out.u16(1), out.u16(1), out.u32(needs[i].file), out.u32(16), out.u32(i + 1 < needs.size() ? 32 : 0);
-    out.u32(sysv_hash(needs[i].text)), out.u16(0), out.u16(i + 2), out.u32(needs[i].name), out.u32(0);
+    out.u32(sysv_symbol_hash(needs[i].text)), out.u16(0), out.u16(i + 2), out.u32(needs[i].name), out.u32(0);
   }
   return out.data;
 }
