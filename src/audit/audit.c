@@ -67,9 +67,9 @@ static uint64_t image_pid;  // forked children keep both
 static uint64_t next_cookie;
 
 static size_t length_of(const char* text) {
-  size_t length = 0;
-  while (length < longest_text && text[length] != '\0') ++length;
-  return length;
+  const char* end = text;
+  while (*end != '\0' && end - text < longest_text) ++end;
+  return (size_t)(end - text);
 }
 
 /// The value of NAME= in the environment; null: not there. `name` includes the '='.
