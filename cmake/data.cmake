@@ -4,7 +4,7 @@ option(GPUVET_CHECK_RULES "build fails when a rule lacks a scenario where it fir
 find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
 add_library(gpuvet_compile_data STATIC
   tools/compile_data/action_records.cpp tools/compile_data/document.cpp tools/compile_data/literal.cpp
-  tools/compile_data/rule_records.cpp tools/compile_data/tables.cpp)
+  tools/compile_data/rule_records.cpp tools/compile_data/signatures.cpp tools/compile_data/tables.cpp)
 target_include_directories(gpuvet_compile_data PUBLIC ${CMAKE_SOURCE_DIR}/tools)
 target_include_directories(gpuvet_compile_data SYSTEM PRIVATE ${TOMLPLUSPLUS_INCLUDE})
 target_link_libraries(gpuvet_compile_data PUBLIC gpuvet_flags)
@@ -13,16 +13,17 @@ target_link_libraries(compile_data PRIVATE gpuvet_compile_data)
 
 set(generated ${CMAKE_BINARY_DIR}/generated)
 file(GLOB data_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/*.tsv ${CMAKE_SOURCE_DIR}/data/facts/*.tsv
-     ${CMAKE_SOURCE_DIR}/data/rules/*.toml ${CMAKE_SOURCE_DIR}/data/actions/*.toml ${CMAKE_SOURCE_DIR}/data/*.toml)
+     ${CMAKE_SOURCE_DIR}/data/rules/*.toml ${CMAKE_SOURCE_DIR}/data/signatures/*.toml ${CMAKE_SOURCE_DIR}/data/actions/*.toml ${CMAKE_SOURCE_DIR}/data/*.toml)
 add_custom_command(
-  OUTPUT ${generated}/tables.cpp ${generated}/rule_records.cpp ${generated}/action_records.cpp
+  OUTPUT ${generated}/tables.cpp ${generated}/rule_records.cpp ${generated}/action_records.cpp ${generated}/signature_records.cpp
   COMMAND compile_data ${CMAKE_SOURCE_DIR}/data ${generated}
   DEPENDS compile_data ${data_files}
   COMMENT "compiling data/")
-# One target for all three: libraries that share a custom command must not run it twice at once.
-add_custom_target(compiled_data DEPENDS ${generated}/tables.cpp ${generated}/rule_records.cpp ${generated}/action_records.cpp)
+# One target for all: libraries that share a custom command must not run it twice at once.
+add_custom_target(compiled_data DEPENDS ${generated}/tables.cpp ${generated}/rule_records.cpp ${generated}/action_records.cpp
+                  ${generated}/signature_records.cpp)
 
-foreach(pair IN ITEMS "knowledge;tables" "rules;rule_records" "render;action_records")
+foreach(pair IN ITEMS "knowledge;tables" "knowledge;signature_records" "rules;rule_records" "render;action_records")
   list(GET pair 0 component)
   list(GET pair 1 file)
   if(TARGET gpuvet_${component})

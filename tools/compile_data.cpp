@@ -36,12 +36,14 @@ int generate(const std::string& data_dir, const std::string& out_dir) {
   const std::string tables = generate_tables(data_dir, catalogue, problems);
   const std::string rules = generate_rule_records(data_dir, catalogue, problems);
   const std::string actions = generate_action_records(data_dir, problems);
+  const std::string signatures = generate_signature_records(data_dir, problems);
   if (!problems.none()) return report(problems);
   std::error_code error;
   std::filesystem::create_directories(out_dir, error);
   const bool written = write_if_changed(out_dir + "/tables.cpp", tables) &&
                        write_if_changed(out_dir + "/rule_records.cpp", rules) &&
-                       write_if_changed(out_dir + "/action_records.cpp", actions);
+                       write_if_changed(out_dir + "/action_records.cpp", actions) &&
+                       write_if_changed(out_dir + "/signature_records.cpp", signatures);
   if (!written) std::cerr << out_dir << ": cannot write\n";
   return written ? 0 : 1;
 }

@@ -92,6 +92,7 @@ void visit_fields(Visitor&& v, auto&& o, const PciDevice*) {
   v("config_all_ones", o.config_all_ones);
   v("aer", o.aer);
   v("physical_function", o.physical_function);
+  v("origin", o.origin);
 }
 template <class Visitor>
 void visit_fields(Visitor&& v, auto&& o, const LoadedModule*) {
@@ -342,6 +343,15 @@ void visit_fields(Visitor&& v, auto&& o, const LogEvent*) {
   v("origin", o.origin);
 }
 template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const Observation*) {
+  v("signature", o.signature);
+  v("meaning", o.meaning);
+  v("parameters", o.parameters);
+  v("place", o.place);
+  v("count", o.count);
+  v("origin", o.origin);
+}
+template <class Visitor>
 void visit_fields(Visitor&& v, auto&& o, const KernelLog*) {
   v("events", o.events);
   v("sources", o.sources);
@@ -551,6 +561,7 @@ void visit_fields(Visitor&& v, auto&& o, const Machine*) {
   v("toolkits", o.toolkits);
   v("shells", o.shells);
   v("python", o.python);
+  v("observations", o.observations);
   v("gpu_code", o.gpu_code);
 }
 

@@ -73,12 +73,20 @@ struct NotSeen {
   friend bool operator==(const NotSeen&, const NotSeen&) = default;
 };
 
+/// A line of a text that people take for the problem and that is none.
+struct RedHerring {
+  Origin origin;
+  std::string why_en, why_zh;
+  friend bool operator==(const RedHerring&, const RedHerring&) = default;
+};
+
 struct Diagnosis {
   Verdict verdict = Verdict::Unknown;
   std::string root_cause;         ///< kind of the root cause; empty: none
   std::vector<Finding> findings;  ///< in chain order; the root cause is the one of that kind
   std::vector<ChainLink> chain;
   std::vector<NotSeen> not_seen;
+  std::vector<RedHerring> red_herrings;  ///< of a text
   std::string purpose;  ///< what was judged; empty: the driver
   friend bool operator==(const Diagnosis&, const Diagnosis&) = default;
 };

@@ -102,6 +102,7 @@ struct PciDevice {
   Fact<bool> config_all_ones;      ///< configuration space reads 0xff only: the device does not answer
   Fact<AerCounters> aer;
   Fact<std::string> physical_function;  ///< address of the physical function of an SR-IOV virtual one
+  Origin origin;                        ///< the line of a text that names it; empty: sysfs has it
   friend bool operator==(const PciDevice&, const PciDevice&) = default;
 };
 
@@ -433,6 +434,17 @@ struct LogEvent {
   friend bool operator==(const LogEvent&, const LogEvent&) = default;
 };
 
+/// A message that a pasted text (or a program's output) holds.
+struct Observation {
+  std::string signature;                          ///< id of data/signatures; a reader's own name where a reader saw it
+  std::string meaning;                            ///< class that rules ask for: "cuda-error", "loader-missing-library", …
+  std::map<std::string, std::string> parameters;  ///< {"library": "libcublas.so.12"}, as the message names them
+  std::string place;                              ///< "host", "container", "windows"
+  std::int64_t count = 1;                         ///< how often it stands in the text
+  Origin origin;                                  ///< the first line with it
+  friend bool operator==(const Observation&, const Observation&) = default;
+};
+
 struct KernelLog {
   Fact<std::vector<LogEvent>> events;  ///< oldest first; known and empty: a log was read and nothing in it matters
   std::vector<std::string> sources;    ///< files read
@@ -696,6 +708,7 @@ struct Machine {
   Toolkits toolkits;
   Shells shells;
   Python python;
+  Fact<std::vector<Observation>> observations;  ///< of a text; not seen: none was given
   Fact<std::vector<GpuCodeFile>> gpu_code;  ///< of frameworks and programs that were looked into; not seen: none was
   friend bool operator==(const Machine&, const Machine&) = default;
 };

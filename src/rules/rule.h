@@ -73,6 +73,13 @@ struct RuleText {
   std::string_view title_en, title_zh;
   std::string_view explanation_en, explanation_zh;
 };
+struct RecordParameter {
+  std::string_view name, value;
+};
+struct RecordAction {
+  std::string_view type;
+  std::span<const RecordParameter> parameters;
+};
 struct RuleRecord {
   std::string_view slug;
   Layer layer;
@@ -83,6 +90,8 @@ struct RuleRecord {
   std::span<const RuleText> texts;  ///< the main one first
   std::string_view decides_en, decides_zh;  ///< page of the rule: what it is sure of, from which facts
   std::string_view source;                  ///< where the knowledge comes from
+  std::string_view confirm;                 ///< [explain]: the command that confirms it or rules it out; empty: none is needed
+  std::span<const RecordAction> repair;     ///< [explain]: steps where only a text is known
 };
 const RuleRecord* find_rule_record(std::string_view slug);
 std::span<const RuleRecord> all_rule_records();

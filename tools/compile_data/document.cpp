@@ -1,5 +1,6 @@
 #include "compile_data/document.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <toml++/toml.h>
@@ -28,8 +29,18 @@ bool to_value(const toml::node& node, Value& value) {
     value.flag = *flag;
     return true;
   }
+  if (const auto number = node.value<double>()) {
+    value.kind = Value::Kind::Number;
+    value.number = *number;
+    return true;
+  }
   const toml::array* array = node.as_array();
   return array && to_list(*array, value);
+}
+
+bool has_tables(const toml::node& node) {
+  const toml::array* array = node.as_array();
+  return array != nullptr && std::any_of(array->begin(), array->end(), [](const toml::node& element) { return element.is_table(); });
 }
 
 // Tables nest at most three deep in our files; toml++ itself bounds the nesting of what it parses.
@@ -38,6 +49,18 @@ void flatten(const toml::table& table, const std::string& prefix, Document& docu
     const std::string name = prefix.empty() ? std::string(key.str()) : prefix + "." + std::string(key.str());
     if (const toml::table* inner = node.as_table()) {
       flatten(*inner, name, document, problems);
+      continue;
+    }
+    if (has_tables(node)) {
+      std::size_t index = 0;
+      for (const toml::node& element : *node.as_array()) {
+        const std::string at = name + "." + std::to_string(index++);
+        Value value;
+        if (const toml::table* inner = element.as_table())
+          flatten(*inner, at, document, problems);
+        else if (to_value(element, value))
+          document.values.emplace(at + ".type", std::move(value));
+      }
       continue;
     }
     Value value;
@@ -92,6 +115,30 @@ std::optional<Document> read_document(const std::string& path, Problems& problem
     return std::nullopt;
   }
   return document;
+}
+
+std::vector<Document> read_document_list(const std::string& path, std::string_view key, Problems& problems) {
+  std::vector<Document> documents;
+  try {
+    const toml::table whole = toml::parse_file(path);
+    for (const auto& [name, node] : whole) {
+      const toml::array* array = node.as_array();
+      if (name.str() != key || array == nullptr) {
+        problems.add(path, node.source().begin.line, "'" + std::string(name.str()) + "': only [[" + std::string(key) + "]] is known");
+        continue;
+      }
+      for (const toml::node& element : *array) {
+        Document& document = documents.emplace_back();
+        document.path = path;
+        document.stem = std::filesystem::path(path).stem().string();
+        document.line = element.source().begin.line;
+        if (const toml::table* table = element.as_table()) flatten(*table, "", document, problems);
+      }
+    }
+  } catch (const toml::parse_error& error) {
+    problems.add(path, error.source().begin.line, std::string(error.description()));
+  }
+  return documents;
 }
 
 std::string required_text(const Document& document, std::string_view key, Problems& problems) {

@@ -13,16 +13,18 @@
 namespace compile_data {
 
 struct Value {
-  enum class Kind { Text, Flag, List } kind = Kind::Text;
+  enum class Kind { Text, Flag, List, Number } kind = Kind::Text;
   std::size_t line = 0;
   std::string text;
   bool flag = false;
+  double number = 0;
   std::vector<std::string> list;
 };
 
 struct Document {
   std::string path;
-  std::string stem;  ///< file name without ".toml"
+  std::size_t line = 1;  ///< where it starts
+  std::string stem;      ///< file name without ".toml"
   std::map<std::string, Value, std::less<>> values;
 
   const Value* find(std::string_view key, Value::Kind kind) const;
@@ -31,8 +33,12 @@ struct Document {
   std::set<std::string> children(std::string_view prefix) const;
 };
 
+/// A list with tables in it becomes "key.0.name" and so on; a plain text among them "key.0.type".
 /// Reads one file; nothing (and a problem) when it is no TOML or has a value that is no text, boolean or list of texts.
 std::optional<Document> read_document(const std::string& path, Problems& problems);
+
+/// The tables of a list of tables ([[key]]), each with its own keys; other keys of the file are problems.
+std::vector<Document> read_document_list(const std::string& path, std::string_view key, Problems& problems);
 
 /// The text of a required key; empty (and a problem) when it is missing or blank.
 std::string required_text(const Document& document, std::string_view key, Problems& problems);

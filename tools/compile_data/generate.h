@@ -16,6 +16,7 @@ struct CatalogueRow {
 
 std::string generate_tables(const std::string& data_dir, std::vector<CatalogueRow>& catalogue, Problems& problems);
 std::string generate_rule_records(const std::string& data_dir, const std::vector<CatalogueRow>& catalogue, Problems& problems);
+std::string generate_signature_records(const std::string& data_dir, Problems& problems);
 std::string generate_action_records(const std::string& data_dir, Problems& problems);
 
 /// Every rule record has scenarios where it fires and near misses, and every scenario folder has a record.

@@ -48,6 +48,8 @@ void check_known_keys(const Document& document, Problems& problems) {
     const std::size_t dot = key.rfind('.');
     const std::string head = dot == std::string::npos ? "" : key.substr(0, dot), tail = key.substr(dot + 1);
     const bool in_text = head == "text" || (head.starts_with("variant.") && head.find('.', 8) == std::string::npos);
+    const bool explain = head == "explain" || key.starts_with("explain.repair.");
+    if (explain) continue;  // checked where it is read
     const bool text = in_text && std::find(std::begin(text_keys), std::end(text_keys), tail) != std::end(text_keys);
     if (!top && !text) problems.add(document.path, value.line, "unknown key '" + key + "'");
   }
@@ -114,11 +116,57 @@ std::string identifier(std::string slug) {
   return slug;
 }
 
+constexpr std::string_view explain_keys[] = {"title_en", "title_zh", "explanation_en", "explanation_zh", "confirm"};
+
+/// [explain]: what `explain` says where a text names the kind and the main text's placeholders are not known.
+std::string explain_text_code(const Document& document, Problems& problems) {
+  if (document.find("explain.title_en", Value::Kind::Text) == nullptr) return "";
+  for (const char* key : {"explain.title_en", "explain.title_zh", "explain.explanation_en", "explain.explanation_zh"})
+    if (!placeholders(optional_text(document, key)).empty())
+      problems.add(document.path, document.line_of(key), std::string(key) + " must do without placeholders");
+  return text_code(document, "explain", "in-text", problems);
+}
+
+/// The repair steps of [explain] as RecordAction initialisers; the parameters go into `arrays`.
+std::string explain_repair_code(const Document& document, const std::string& id, const std::vector<std::string>& actions,
+                                std::string& arrays, Problems& problems) {
+  std::string steps;
+  const auto known = [&](const std::string& type, std::size_t line) {
+    if (std::find(actions.begin(), actions.end(), type) == actions.end())
+      problems.add(document.path, line, "unknown action '" + type + "'");
+  };
+  if (const Value* list = document.find("explain.repair", Value::Kind::List)) {
+    for (const std::string& type : list->list) known(type, list->line), steps += "{" + literal(type) + ", {}}, ";
+    return steps;
+  }
+  for (std::size_t i = 0;; ++i) {
+    const std::string prefix = "explain.repair." + std::to_string(i);
+    const auto keys = document.children(prefix);
+    if (keys.empty()) return steps;
+    const std::string type = required_text(document, prefix + ".type", problems);
+    known(type, document.line_of(prefix + ".type"));
+    std::string parameters;
+    for (const std::string& key : keys)
+      if (key != "type") parameters += "{" + literal(key) + ", " + literal(optional_text(document, prefix + "." + key)) + "}, ";
+    const std::string name = "explain_parameters_" + id + "_" + std::to_string(i);
+    if (!parameters.empty()) arrays += "constexpr RecordParameter " + name + "[] = {" + parameters + "};\n";
+    steps += "{" + literal(type) + ", " + (parameters.empty() ? "{}" : name) + "}, ";
+  }
+}
+
+void check_explain_keys(const Document& document, Problems& problems) {
+  for (const std::string& key : document.children("explain")) {
+    if (key != "repair" && std::find(std::begin(explain_keys), std::end(explain_keys), key) == std::end(explain_keys))
+      problems.add(document.path, document.line_of("explain." + key), "unknown key 'explain." + key + "'");
+  }
+}
+
 struct RecordCode {
   std::string arrays, entry;
 };
 
-RecordCode record_code(const Document& document, const std::vector<CatalogueRow>& catalogue, Problems& problems) {
+RecordCode record_code(const Document& document, const std::vector<CatalogueRow>& catalogue,
+                       const std::vector<std::string>& actions, Problems& problems) {
   check_known_keys(document, problems);
   check_against_catalogue(document, catalogue, problems);
   const std::string slug = required_text(document, "slug", problems);
@@ -131,7 +179,11 @@ RecordCode record_code(const Document& document, const std::vector<CatalogueRow>
   code.arrays = "constexpr RuleText texts_" + id + "[] = {\n" + text_code(document, "text", "", problems);
   for (const std::string& variant : document.children("variant"))
     code.arrays += text_code(document, "variant." + variant, variant, problems);
+  check_explain_keys(document, problems);
+  code.arrays += explain_text_code(document, problems);
   code.arrays += "};\n";
+  const std::string repair = explain_repair_code(document, id, actions, code.arrays, problems);
+  if (!repair.empty()) code.arrays += "constexpr RecordAction explain_repair_" + id + "[] = {" + repair + "};\n";
   std::string explains;
   for (const std::string& kind : explained(document, catalogue, problems)) explains += literal(kind) + ", ";
   if (!explains.empty()) code.arrays += "constexpr std::string_view explains_" + id + "[] = {" + explains + "};\n";
@@ -141,7 +193,8 @@ RecordCode record_code(const Document& document, const std::vector<CatalogueRow>
                world_bits(document, problems) + ", " + (explains.empty() ? "{}" : "explains_" + id) + ", texts_" + id + ",\n   " +
                literal(required_text(document, "decides.en", problems)) + ",\n   " +
                literal(required_text(document, "decides.zh", problems)) + ",\n   " +
-               literal(required_text(document, "source", problems)) + "},\n";
+               literal(required_text(document, "source", problems)) + ",\n   " + literal(optional_text(document, "explain.confirm")) + ", " +
+               (repair.empty() ? "{}" : "explain_repair_" + id) + "},\n";
   return code;
 }
 
@@ -156,10 +209,13 @@ bool has_scenario(const std::string& folder, std::string_view prefix) {
 
 std::string generate_rule_records(const std::string& data_dir, const std::vector<CatalogueRow>& catalogue, Problems& problems) {
   std::string arrays, entries;
+  std::vector<std::string> actions;
+  for (const std::string& path : files_in(data_dir + "/actions", ".toml"))
+    actions.push_back(std::filesystem::path(path).stem().string());
   for (const std::string& path : files_in(data_dir + "/rules", ".toml")) {
     const auto document = read_document(path, problems);
     if (!document) continue;
-    const RecordCode code = record_code(*document, catalogue, problems);
+    const RecordCode code = record_code(*document, catalogue, actions, problems);
     arrays += code.arrays;
     entries += code.entry;
   }

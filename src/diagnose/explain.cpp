@@ -1,0 +1,133 @@
+#include "diagnose/explain.h"
+
+#include <algorithm>
+#include <set>
+
+#include "knowledge/signatures.h"
+#include "rules/observed.h"
+#include "rules/rule.h"
+
+namespace gpuvet {
+namespace {
+
+constexpr double by_facts = 0.93;          // a rule that decides from facts of the text
+constexpr double out_of_world = 0.4;       // a kind that does not occur where the text seems to come from
+constexpr std::size_t most_evidence = 6;
+constexpr double not_worth_a_line = 0.12;  // less likely ones are not shown
+
+bool applies(const RuleRecord& record, Worlds worlds) { return (worlds & ~record.worlds) == 0; }
+
+/// Evidence of both, none twice.
+void add_evidence(Finding& to, const Finding& from) {
+  for (const Origin& origin : from.evidence) {
+    const bool known = std::ranges::any_of(to.evidence, [&](const Origin& o) { return o.source == origin.source && o.line == origin.line && o.text == origin.text; });
+    if (!known && to.evidence.size() < most_evidence) to.evidence.push_back(origin);
+  }
+}
+
+void merge(std::vector<Finding>& findings, Finding finding) {
+  const auto same = std::ranges::find_if(findings, [&](const Finding& f) { return f.kind == finding.kind; });
+  if (same == findings.end()) return findings.push_back(std::move(finding));
+  // The likelier one has the better story; a rule's own words and repair are worth more than the record's.
+  const bool better = finding.rank > same->rank && (!finding.repair.empty() || same->repair.empty());
+  if (better) std::swap(*same, finding);
+  same->rank = std::max(same->rank, finding.rank);
+  add_evidence(*same, finding);
+}
+
+std::vector<Finding> hypotheses(const RuleContext& context) {
+  std::vector<Finding> findings;
+  const auto run = [&](std::span<const Rule> rules, bool facts) {
+    for (const Rule& rule : rules) {
+      const RuleRecord* record = find_rule_record(rule.slug);
+      if (record == nullptr || (facts && !applies(*record, context.worlds))) continue;
+      auto finding = rule.judge(context);
+      if (!finding) continue;
+      finding->kind = rule.slug;
+      if (facts) finding->rank = finding->severity == Severity::Error ? by_facts : 0.45;
+      complete_from_record(*finding);
+      if (facts) finding->severity = std::min(finding->severity, record->severity);
+      merge(findings, std::move(*finding));
+    }
+  };
+  const std::vector<Rule> rules = all_rules();
+  run(rules, true);
+  run(observed_rules(), false);
+  for (Finding& finding : signature_findings(context.machine)) {
+    const RuleRecord* record = find_rule_record(finding.kind);
+    if (record == nullptr) continue;
+    if (!applies(*record, context.worlds)) finding.rank *= out_of_world;
+    merge(findings, std::move(finding));
+  }
+  return findings;
+}
+
+bool names_as_consequence(const Finding& cause, const Finding& effect) {
+  const RuleRecord* record = find_rule_record(cause.kind);
+  if (record == nullptr || cause.kind == effect.kind) return false;
+  const std::string whole_layer = "layer:" + std::string(layer_name(effect.layer));
+  return std::ranges::any_of(record->explains, [&](std::string_view kind) { return kind == effect.kind || kind == whole_layer; });
+}
+
+/// A likely finding whose record says that this one follows from it.
+bool is_explained(const std::vector<Finding>& findings, const Finding& effect) {
+  return std::ranges::any_of(findings, [&](const Finding& cause) {
+    return cause.rank >= sure_enough && cause.severity >= effect.severity && names_as_consequence(cause, effect) &&
+           !(names_as_consequence(effect, cause) && effect.rank > cause.rank);
+  });
+}
+
+double weight_of(const Finding& finding) {
+  return finding.rank * (finding.severity == Severity::Error ? 1.0 : finding.severity == Severity::Warning ? 0.85 : 0.2);
+}
+
+std::vector<RedHerring> red_herrings(const Machine& machine) {
+  std::vector<RedHerring> found;
+  for (const Observation& observation : observations(machine)) {
+    for (const Signature& signature : all_signatures()) {
+      if (signature.id != observation.signature || signature.harmless_en.empty()) continue;
+      found.push_back({observation.origin, std::string(signature.harmless_en), std::string(signature.harmless_zh)});
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Diagnosis explain(const Machine& machine, const Knowledge& knowledge) {
+  const RuleContext context = make_rule_context(machine, knowledge, {});
+  Diagnosis diagnosis;
+  diagnosis.findings = hypotheses(context);
+  auto& findings = diagnosis.findings;
+  std::vector<bool> explained;
+  for (const Finding& finding : findings) explained.push_back(is_explained(findings, finding));
+  const Finding* root = nullptr;
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    const Finding& finding = findings[i];
+    if (explained[i] || finding.severity == Severity::Note || finding.rank < sure_enough) continue;
+    // Of equals the earlier link of the chain.
+    if (root == nullptr || weight_of(finding) > weight_of(*root) + 0.02 ||
+        (weight_of(finding) > weight_of(*root) - 0.02 && finding.layer < root->layer))
+      root = &finding;
+  }
+  if (root != nullptr) diagnosis.root_cause = root->kind;
+  for (Finding& cause : findings)
+    for (const Finding& effect : findings)
+      if (cause.rank >= sure_enough && names_as_consequence(cause, effect)) cause.explains.push_back(effect.kind);
+  const std::string root_kind = diagnosis.root_cause;
+  std::ranges::stable_sort(findings, [&](const Finding& a, const Finding& b) {
+    if ((a.kind == root_kind) != (b.kind == root_kind)) return a.kind == root_kind;
+    return weight_of(a) > weight_of(b);
+  });
+  std::erase_if(findings, [&](const Finding& f) { return f.kind != root_kind && (f.rank < not_worth_a_line); });
+  diagnosis.red_herrings = red_herrings(machine);
+  const bool symptoms = std::ranges::any_of(findings, [](const Finding& f) { return f.severity > Severity::Note; }) ||
+                        std::ranges::any_of(observations(machine), [](const Observation& o) {
+                          return o.meaning == "cuda-error" || o.meaning == "gpu-not-available" || o.meaning == "failure";
+                        });
+  const bool broken = root != nullptr && std::ranges::any_of(findings, [&](const Finding& f) { return f.kind == root_kind && f.severity == Severity::Error; });
+  diagnosis.verdict = broken ? Verdict::Broken : (symptoms && root_kind.empty()) ? Verdict::Unknown : Verdict::Holds;
+  return diagnosis;
+}
+
+}  // namespace gpuvet

@@ -1,0 +1,124 @@
+#include "rules/observed.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "knowledge/signatures.h"
+#include "rules/evidence.h"
+
+namespace gpuvet {
+namespace {
+
+constexpr double most_likely = 0.97;
+constexpr std::size_t most_evidence = 4;
+
+const Signature* signature_of(std::string_view id) {
+  for (const Signature& signature : all_signatures())
+    if (signature.id == id) return &signature;
+  return nullptr;
+}
+
+bool has_placeholder(std::string_view text) { return text.find('{') != std::string_view::npos; }
+
+/// Are all {names} of the text given?
+bool can_be_filled(std::string_view text, const std::map<std::string, std::string>& values) {
+  for (std::size_t open = text.find('{'); open != std::string_view::npos; open = text.find('{', open + 1)) {
+    const std::size_t close = text.find('}', open);
+    if (close == std::string_view::npos) return true;
+    if (!values.contains(std::string(text.substr(open + 1, close - open - 1)))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::span<const Observation> observations(const Machine& machine) {
+  const auto* list = machine.observations.get();
+  return list == nullptr ? std::span<const Observation>() : std::span<const Observation>(*list);
+}
+
+const Observation* observed(const Machine& machine, std::string_view meaning,
+                            std::initializer_list<std::pair<std::string_view, std::string_view>> with) {
+  for (const Observation& observation : observations(machine)) {
+    if (observation.meaning != meaning && observation.signature != meaning) continue;
+    if (std::ranges::all_of(with, [&](const auto& pair) { return value_of(observation, pair.first) == pair.second; }))
+      return &observation;
+  }
+  return nullptr;
+}
+
+std::vector<const Observation*> all_observed(const Machine& machine, std::string_view meaning) {
+  std::vector<const Observation*> list;
+  for (const Observation& observation : observations(machine))
+    if (observation.meaning == meaning || observation.signature == meaning) list.push_back(&observation);
+  return list;
+}
+
+const Observation* observed_error(const Machine& machine, int code) {
+  return observed(machine, "cuda-error", {{"code", std::to_string(code)}});
+}
+
+std::string_view value_of(const Observation& observation, std::string_view name) {
+  const auto found = observation.parameters.find(std::string(name));
+  return found == observation.parameters.end() ? std::string_view() : std::string_view(found->second);
+}
+
+Finding text_finding(double rank, std::initializer_list<const Observation*> evidence) {
+  Finding finding;
+  finding.rank = rank;
+  for (const Observation* observation : evidence)
+    if (observation != nullptr) finding.evidence.push_back(observation->origin);
+  return finding;
+}
+
+std::vector<Finding> signature_findings(const Machine& machine) {
+  std::vector<Finding> findings;
+  std::map<std::string_view, double> doubt;  // by kind: the likelihood that none of its lines is right
+  const auto support = [&](std::string_view kind, double weight, const Observation& observation) {
+    const auto [at, fresh] = doubt.emplace(kind, 1.0);
+    if (fresh) {
+      findings.push_back({});
+      findings.back().kind = kind;
+    }
+    // Two lines of the same failure are no two independent proofs: further ones count half.
+    at->second *= 1 - (fresh ? weight : weight / 2);
+    auto& finding = *std::ranges::find(findings, kind, &Finding::kind);
+    if (finding.evidence.size() < most_evidence) finding.evidence.push_back(observation.origin);
+    for (const auto& [name, value] : observation.parameters) finding.parameters.emplace(name, value);
+  };
+  for (const Observation& observation : observations(machine)) {
+    const Signature* signature = signature_of(observation.signature);
+    if (signature == nullptr) continue;
+    if (!signature->kind.empty()) support(signature->kind, signature->weight, observation);
+    for (const SignatureKind& other : signature->also) support(other.kind, other.weight, observation);
+  }
+  for (Finding& finding : findings) {
+    finding.rank = std::min(most_likely, 1 - doubt[finding.kind]);
+    complete_from_record(finding);
+  }
+  return findings;
+}
+
+void complete_from_record(Finding& finding) {
+  const RuleRecord* record = find_rule_record(finding.kind);
+  if (record == nullptr) return;
+  finding.layer = record->layer;
+  if (finding.severity == Severity::Error) finding.severity = record->severity;
+  if (finding.variant.empty() && !record->texts.empty()) {
+    const RuleText& main = record->texts.front();
+    const bool filled = can_be_filled(main.title_en, finding.parameters) && can_be_filled(main.explanation_en, finding.parameters);
+    const bool other = std::ranges::any_of(record->texts, [](const RuleText& text) { return text.variant == "in-text"; });
+    if ((!filled || !has_placeholder(main.title_en)) && other) finding.variant = "in-text";
+  }
+  if (finding.repair.empty()) {
+    for (const RecordAction& step : record->repair) {
+      Action action = make_action(step.type);
+      for (const RecordParameter& parameter : step.parameters)
+        action.parameters.emplace(std::string(parameter.name), std::string(parameter.value));
+      finding.repair.push_back(std::move(action));
+    }
+  }
+}
+
+}  // namespace gpuvet

@@ -1,0 +1,39 @@
+#pragma once
+// What a text says, for rules: observations by meaning, and the rules that weigh them against each other and against facts.
+// They run only where a text was given; the rules of the other files see the facts that the text's readers found.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rules/rule.h"
+
+namespace gpuvet {
+
+/// Observations of the text; empty: none was given.
+std::span<const Observation> observations(const Machine& machine);
+/// The first with this meaning, and these values where given; null: none.
+const Observation* observed(const Machine& machine, std::string_view meaning,
+                            std::initializer_list<std::pair<std::string_view, std::string_view>> with = {});
+std::vector<const Observation*> all_observed(const Machine& machine, std::string_view meaning);
+/// The CUDA error of this number.
+const Observation* observed_error(const Machine& machine, int code);
+/// A value of an observation; empty: it has none of that name.
+std::string_view value_of(const Observation& observation, std::string_view name);
+
+/// A finding with its likelihood, from a text: `evidence` are the lines that speak for it, `rank` 0 … 1.
+Finding text_finding(double rank, std::initializer_list<const Observation*> evidence);
+
+/// Rules that weigh observations. Each gives the likelihood in `rank`; texts and repair are those of the kind's record ([explain])
+/// unless the rule fills them.
+std::span<const Rule> observed_rules();
+
+/// Hypotheses of single signatures: for each kind that a line speaks for the likelihood, with the lines as evidence.
+std::vector<Finding> signature_findings(const Machine& machine);
+
+/// Fills the texts' variant, severity, layer and repair of a finding of a text from its kind's record.
+void complete_from_record(Finding& finding);
+
+}  // namespace gpuvet
