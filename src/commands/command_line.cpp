@@ -80,7 +80,7 @@ void add_options(CLI::App& app, Options& options, std::string& language, const S
 }
 
 struct Commands {
-  CLI::App *check, *scan, *snapshot, *kb, *rule, *version, *trace;
+  CLI::App *check, *explain, *scan, *snapshot, *kb, *rule, *version, *trace;
 };
 
 CLI::App* add_scan(CLI::App& app, Options& options, const Say& say) {
@@ -130,6 +130,12 @@ Commands add_commands(CLI::App& app, Options& options, const Say& say) {
   Commands c{};
   c.check = app.add_subcommand("check",
                                say("say what is wrong with the GPU driver (the default)", "说明 GPU 驱动哪里有问题（默认命令）"));
+  c.explain = app.add_subcommand(
+      "explain", say("name the cause from a text: an error message, a log, any output: explain FILE, or paste into explain -",
+                     "从文本中找出原因：报错、日志或任何输出：explain 文件，或粘贴给 explain -"));
+  c.explain->add_option("file", options.texts, say("texts to read together; - or nothing: standard input", "一起读取的文本；- 或不写：标准输入"));
+  c.explain->add_flag("--with-host", options.with_host,
+                      say("add what this machine shows, where the text says nothing", "文本没有提到的部分，用本机的情况补充"));
   c.scan = add_scan(app, options, say);
   c.snapshot = app.add_subcommand("snapshot", say("write all facts to a file", "把全部事实写入文件"));
   c.snapshot
@@ -142,7 +148,7 @@ Commands add_commands(CLI::App& app, Options& options, const Say& say) {
   c.rule->add_option("slug", options.rule, say("name of the rule", "规则名称"));
   c.trace = add_trace(app, options, say);
   c.version = app.add_subcommand("version", say("version of gpuvet", "gpuvet 的版本"));
-  for (CLI::App* command : {c.check, c.scan, c.snapshot, c.kb, c.rule, c.version, c.trace}) command->fallthrough();
+  for (CLI::App* command : {c.check, c.explain, c.scan, c.snapshot, c.kb, c.rule, c.version, c.trace}) command->fallthrough();
   return c;
 }
 
@@ -168,7 +174,7 @@ ParseStop usage_error(std::string text, Language language) {
 std::vector<std::string> known_options() {
   return {"--format",  "--lang",      "--root",    "--environ", "--kernel-log", "--snapshot", "--for",
           "--verbose", "--timing",    "--env",     "--strict",  "--color",      "--width",    "--knowledge",
-          "--redact",  "--no-redact", "--without", "--with",    "--no-symbols", "--live",     "--pid",
+          "--redact",  "--no-redact", "--with-host", "--without", "--with",    "--no-symbols", "--live",     "--pid",
           "--output",  "--help",      "--version", "--gpu",     "--driver"};
 }
 
@@ -178,7 +184,7 @@ ParseStop explain_extra(const std::string& extra, Language language) {
   if (option) text = language == Language::Chinese ? "未知的选项 " + printable(extra) : "unknown option " + printable(extra);
   const std::string near =
       nearest(extra.substr(0, extra.find('=')),
-              option ? known_options() : std::vector<std::string>{"check", "scan", "snapshot", "trace", "kb", "rule", "version"});
+              option ? known_options() : std::vector<std::string>{"check", "explain", "scan", "snapshot", "trace", "kb", "rule", "version"});
   if (!near.empty())
     text += (language == Language::Chinese ? "；" : "; ") + message(Message::DidYouMean, language, {{"name", near}});
   return usage_error(std::move(text), language);
@@ -244,7 +250,7 @@ tl::expected<Options, ParseStop> parse_command_line(int argc, const char* const*
     return tl::unexpected(usage_error(printable(error.what()), options.language));
   }
   for (const CLI::App* command :
-       {commands.check, commands.scan, commands.snapshot, commands.kb, commands.rule, commands.version, commands.trace}) {
+       {commands.check, commands.explain, commands.scan, commands.snapshot, commands.kb, commands.rule, commands.version, commands.trace}) {
     if (command->parsed()) options.command = command->get_name();
   }
   if (version_flag) options.command = "version";

@@ -26,6 +26,8 @@ struct Options {
   bool no_symbols = false;                       ///< trace --no-symbols
   bool live = false;                             ///< trace --live -- COMMAND…
   std::vector<std::string> live_command;         ///< everything behind "--", untouched
+  std::vector<std::string> texts;                ///< explain FILE…; none or "-": standard input
+  bool with_host = false;                        ///< explain --with-host
   std::int64_t trace_pid = 0;                    ///< trace --pid; 0: not given
   std::optional<bool> redact;                    ///< not given: on for snapshots and for the machine inside JSON
   bool timing = false, strict = false;
@@ -52,6 +54,7 @@ int run_kb(const Options& options);
 int run_rule(const Options& options);
 int run_scan(const Options& options);
 int run_trace(const Options& options);
+int run_explain(const Options& options);
 int run_version();
 
 /// Parses and runs; never throws.

@@ -35,6 +35,7 @@ std::optional<int> width_of_environment() {
 
 }  // namespace
 
+bool input_is_terminal() { return ::isatty(STDIN_FILENO) == 1; }
 bool output_is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
 
 int terminal_width() {

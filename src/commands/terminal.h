@@ -5,6 +5,7 @@
 
 namespace gpuvet {
 
+bool input_is_terminal();
 bool output_is_terminal();
 /// Columns of the terminal; where there is none, COLUMNS or 80.
 int terminal_width();

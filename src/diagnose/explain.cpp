@@ -97,6 +97,7 @@ std::vector<RedHerring> red_herrings(const Machine& machine) {
 Diagnosis explain(const Machine& machine, const Knowledge& knowledge) {
   const RuleContext context = make_rule_context(machine, knowledge, {});
   Diagnosis diagnosis;
+  diagnosis.of_text = true;
   diagnosis.findings = hypotheses(context);
   auto& findings = diagnosis.findings;
   std::vector<bool> explained;

@@ -495,6 +495,7 @@ void visit_fields(Visitor&& v, auto&& o, const PythonPackage*) {
   v("folder", o.folder);
   v("url", o.url);
   v("state", o.state);
+  v("origin", o.origin);
 }
 template <class Visitor>
 void visit_fields(Visitor&& v, auto&& o, const FrameworkBuild*) {

@@ -630,6 +630,7 @@ struct PythonPackage {
   std::string folder;                     ///< the dist-info (egg-info) folder, or the conda-meta file
   std::string url;                        ///< direct_url.json: installed from this wheel or repository; empty: from an index
   std::string state;  ///< "", "no-metadata", "no-version", "unreadable", "files-missing" (the package's folder is gone)
+  Origin origin;      ///< the line of a text that names it; empty: its folder has it
   friend bool operator==(const PythonPackage&, const PythonPackage&) = default;
 };
 

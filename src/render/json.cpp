@@ -74,7 +74,7 @@ void write_action(JsonWriter& w, const Action& action, const Machine& machine, L
   w.end_object();
 }
 
-void write_finding(JsonWriter& w, const Finding& finding, const Machine& machine, Language language) {
+void write_finding(JsonWriter& w, const Finding& finding, const Machine& machine, Language language, bool of_text) {
   const FindingText text = finding_text(finding, language);
   w.begin_object();
   w.field("kind", finding.kind);
@@ -95,6 +95,7 @@ void write_finding(JsonWriter& w, const Finding& finding, const Machine& machine
   for (const Action& action : finding.repair) write_action(w, action, machine, language);
   w.end_array();
   write_strings(w, "explains", finding.explains);
+  if (of_text) w.field("confirm", confirming_command(finding));
   w.end_object();
 }
 
@@ -137,6 +138,21 @@ void write_not_seen(JsonWriter& w, const Diagnosis& diagnosis, const Machine& ma
   w.end_array();
 }
 
+void write_red_herrings(JsonWriter& w, const Diagnosis& diagnosis, Language language) {
+  w.key("red_herrings");
+  w.begin_array();
+  for (const RedHerring& herring : diagnosis.red_herrings) {
+    w.begin_object();
+    w.field("origin", herring.origin.source);
+    w.key("line");
+    w.natural(herring.origin.line);
+    w.field("text", herring.origin.text);
+    w.field("why", language == Language::Chinese ? herring.why_zh : herring.why_en);
+    w.end_object();
+  }
+  w.end_array();
+}
+
 }  // namespace
 
 std::string render_json(const Diagnosis& diagnosis, const Machine& machine, const Knowledge&, const RenderOptions& options) {
@@ -144,7 +160,7 @@ std::string render_json(const Diagnosis& diagnosis, const Machine& machine, cons
   w.begin_object();
   w.key("schema");
   w.integer(document_schema);
-  w.field("document", "check");
+  w.field("document", diagnosis.of_text ? "explain" : "check");
   w.field("verdict", verdict_name(diagnosis.verdict));
   w.key("exit_code");
   w.integer(exit_code(diagnosis, options.strict));
@@ -152,10 +168,11 @@ std::string render_json(const Diagnosis& diagnosis, const Machine& machine, cons
   write_root_cause(w, diagnosis, options.language);
   w.key("findings");
   w.begin_array();
-  for (const Finding& finding : diagnosis.findings) write_finding(w, finding, machine, options.language);
+  for (const Finding& finding : diagnosis.findings) write_finding(w, finding, machine, options.language, diagnosis.of_text);
   w.end_array();
   write_chain(w, diagnosis);
   write_not_seen(w, diagnosis, machine, options.language);
+  if (diagnosis.of_text) write_red_herrings(w, diagnosis, options.language);
   const bool hide = options.redact && !machine.redacted;
   const Machine hidden = hide ? redact(machine) : Machine{};
   write_toolkit_choices(w, hide ? hidden : machine);

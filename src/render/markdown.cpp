@@ -72,10 +72,13 @@ class MarkdownReport {
       if (!text.explanation.empty()) out_ += escaped(text.explanation) + "\n\n";
     }
     out_ += "**" + escaped(verdict_sentence(diagnosis_, options_.strict, options_.language)) + "**\n\n";
-    chain();
+    if (!diagnosis_.of_text) chain();
     if (report_.root != nullptr) evidence_and_repair(*report_.root);
     list(Message::Consequences, report_.consequences);
-    list(Message::OtherFindings, report_.others);
+    if (diagnosis_.of_text)
+      possibilities();
+    else
+      list(Message::OtherFindings, report_.others);
     not_seen();
     return std::move(out_);
   }
@@ -113,6 +116,10 @@ class MarkdownReport {
       }
       out_ += '\n';
     }
+    if (const std::string_view command = confirming_command(finding); diagnosis_.of_text && !command.empty()) {
+      heading(Message::Confirm);
+      out_ += code_block(command, "sh") + "\n";
+    }
     heading(Message::Repair);
     if (finding.repair.empty()) out_ += std::string(say(Message::NoRepairKnown)) + "\n\n";
     bool reboot = false;
@@ -139,6 +146,23 @@ class MarkdownReport {
               escaped(finding_text(*f, options_.language).title) + " (`" + printable(f->kind) + "`)\n";
     }
     out_ += '\n';
+  }
+
+  void possibilities() {
+    if (!report_.others.empty()) heading(Message::OtherPossibilities);
+    for (const Finding* f : report_.others) {
+      out_ += "- " + std::to_string(static_cast<int>(f->rank * 100 + 0.5)) + " % " + escaped(finding_text(*f, options_.language).title) +
+              " (`" + printable(f->kind) + "`)\n";
+      const std::string_view command = confirming_command(*f);
+      if (!command.empty()) out_ += code_block(command, "sh", "  ");
+    }
+    if (!report_.others.empty()) out_ += '\n';
+    if (!diagnosis_.red_herrings.empty()) heading(Message::NotTheProblem);
+    for (const RedHerring& herring : diagnosis_.red_herrings) {
+      out_ += "- " + escaped(options_.language == Language::Chinese ? herring.why_zh : herring.why_en) + "\n";
+      if (!herring.origin.text.empty()) out_ += code_block(printable(herring.origin.text), "", "  ");
+    }
+    if (!diagnosis_.red_herrings.empty()) out_ += '\n';
   }
 
   void not_seen() {

@@ -28,6 +28,18 @@ enum class Message : std::uint8_t {
   RootCause,
   Toolkits,
   PythonEnvironments,
+  // explain: what a text shows
+  Confirm,
+  WouldDecide,
+  OtherPossibilities,
+  NotTheProblem,
+  ExplainedCause,
+  ExplainedWarning,
+  ExplainedUnknown,
+  ExplainedNothing,
+  ExplainedPart,
+  PasteAndEnd,
+  NoTextGiven,
   // lists
   NoCompilerIn,
   MissingIn,

@@ -80,6 +80,13 @@ std::string link_text(const ChainLink& link, const Diagnosis& diagnosis, Languag
 }
 
 std::string verdict_sentence(const Diagnosis& diagnosis, bool strict, Language language) {
+  if (diagnosis.of_text) {
+    const Message id = diagnosis.verdict == Verdict::Broken    ? Message::ExplainedCause
+                       : diagnosis.verdict == Verdict::Unknown ? Message::ExplainedUnknown
+                       : diagnosis.root_cause.empty()          ? Message::ExplainedNothing
+                                                               : Message::ExplainedWarning;
+    return std::string(message(id, language));
+  }
   if (diagnosis.verdict == Verdict::Unknown) return std::string(message(Message::VerdictUnknown, language));
   if (diagnosis.verdict == Verdict::Holds) {
     const bool warned = !diagnosis.root_cause.empty();
@@ -89,6 +96,11 @@ std::string verdict_sentence(const Diagnosis& diagnosis, bool strict, Language l
   const Report report = make_report(diagnosis);
   const Layer layer = report.root != nullptr ? report.root->layer : Layer::Hardware;
   return message(Message::VerdictBroken, language, {{"link", std::string(link_title(layer, diagnosis, language))}});
+}
+
+std::string_view confirming_command(const Finding& finding) {
+  const RuleRecord* record = find_rule_record(finding.kind);
+  return record == nullptr ? std::string_view() : record->confirm;
 }
 
 std::string origin_place(const Origin& origin) {

@@ -53,7 +53,11 @@ class TextReport {
     if (report_.root != nullptr) root_cause(*report_.root);
     if (report_.root == nullptr && report_.healthy != nullptr) healthy(*report_.healthy);
     one_line_each(Message::Consequences, report_.consequences, false);
-    one_line_each(Message::OtherFindings, report_.others, true);
+    if (diagnosis_.of_text)
+      possibilities();
+    else
+      one_line_each(Message::OtherFindings, report_.others, true);
+    red_herrings();
     not_seen();
     if (options_.verbosity > 0) out_ += render_software(machine_, options_);
     if (options_.verbosity > 0) facts();
@@ -121,6 +125,7 @@ class TextReport {
       add(text.explanation, "  ", "  ");
     }
     evidence(finding);
+    if (diagnosis_.of_text) confirm(finding);
     repair(finding);
   }
 
@@ -186,6 +191,38 @@ class TextReport {
           first = false;
         }
       }
+    }
+  }
+
+  void confirm(const Finding& finding) {
+    const std::string_view command = confirming_command(finding);
+    if (command.empty()) return;
+    heading(say(Message::Confirm));
+    out_ += "  " + styled(command, Style::Command, options_.color) + "\n";
+  }
+
+  /// The other hypotheses about a text, each with its likelihood and the command that would decide.
+  void possibilities() {
+    if (report_.others.empty()) return;
+    heading(say(Message::OtherPossibilities));
+    for (const Finding* finding : report_.others) {
+      const std::string share = std::to_string(static_cast<int>(finding->rank * 100 + 0.5)) + " %  ";
+      const std::string title = finding_text(*finding, options_.language).title + " [" + finding->kind + "]";
+      add(title, "  " + std::string(share.size() < 6 ? 6 - share.size() : 0, ' ') + share, "        ");
+      const std::string_view command = confirming_command(*finding);
+      if (!command.empty())
+        out_ += "        " + styled(message(Message::WouldDecide, options_.language, {{"command", std::string(command)}}), Style::Dim, options_.color) + "\n";
+    }
+  }
+
+  void red_herrings() {
+    if (diagnosis_.red_herrings.empty()) return;
+    heading(say(Message::NotTheProblem));
+    for (const RedHerring& herring : diagnosis_.red_herrings) {
+      add(options_.language == Language::Chinese ? herring.why_zh : herring.why_en, options_.ascii ? "  - " : "  – ", "    ");
+      const std::string quoted = herring.origin.text.empty() ? "" : ": " + printable(herring.origin.text);
+      for (const std::string& line : wrap(origin_place(herring.origin) + quoted, width_ - 6))
+        out_ += "      " + styled(line, Style::Dim, options_.color) + "\n";
     }
   }
 

@@ -173,6 +173,7 @@ Origin quote(const LogEvent& event) {
 }
 
 Origin quote(const PciDevice& device, std::string_view file, std::string text) {
+  if (!device.origin.source.empty()) return device.origin;
   std::string source = "/sys/bus/pci/devices/" + device.address;
   if (!file.empty()) source.append("/").append(file);
   return {source, 0, std::move(text)};

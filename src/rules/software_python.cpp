@@ -246,6 +246,7 @@ bool wants_framework(const RuleContext& context, const PythonEnvironment& enviro
 }
 
 Origin quote(const PythonPackage& package) {
+  if (!package.origin.source.empty()) return package.origin;
   return {package.folder, 0, package.name + " " + package.version + (package.build.empty() ? "" : " " + package.build)};
 }
 

@@ -108,6 +108,30 @@ Result<System::Tail> read_user_file_tail(const std::string& path, std::size_t li
   return tail;
 }
 
+Result<void> stream_user_file(const std::string& path, const std::function<void(std::string_view)>& take) {
+  auto source = open_source(path);
+  if (!source) return tl::unexpected(source.error());
+  std::vector<char> buffer(1 << 18);
+  for (;;) {
+    if (!source->regular && path != "-") {
+      pollfd wait{source->fd, POLLIN, 0};
+      const int ready = ::poll(&wait, 1, pipe_deadline_ms);
+      if (ready == 0) return failure(ErrorCode::TimedOut, "silent for 30 seconds");
+      if (ready < 0 && errno != EINTR) return errno_failure();
+    }
+    const ssize_t count = ::read(source->fd, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) {
+      pollfd wait{source->fd, POLLIN, 0};
+      ::poll(&wait, 1, -1);
+      continue;
+    }
+    if (count < 0) return errno_failure();
+    if (count == 0) return {};
+    take(std::string_view(buffer.data(), static_cast<std::size_t>(count)));
+  }
+}
+
 Result<std::vector<std::string>> list_user_tables(const std::string& folder) {
   DIR* directory = ::opendir(folder.c_str());
   if (directory == nullptr) return errno_failure();

@@ -2,7 +2,9 @@
 // Files that the user names on the command line: of this host, whatever --root is. Bounded; devices and sockets are refused,
 // a pipe without data ends after a deadline.
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "system/system.h"
@@ -13,6 +15,9 @@ namespace gpuvet {
 Result<std::string> read_user_file(const std::string& path, std::size_t limit);
 /// The last `limit` bytes.
 Result<System::Tail> read_user_file_tail(const std::string& path, std::size_t limit);
+/// The whole file in pieces, of any length; "-" is standard input, which may take its time. A named pipe that stays silent for 30
+/// seconds is given up.
+Result<void> stream_user_file(const std::string& path, const std::function<void(std::string_view)>& take);
 /// Names of the *.tsv files in a folder, sorted.
 Result<std::vector<std::string>> list_user_tables(const std::string& folder);
 

@@ -1,0 +1,55 @@
+// explain: a text → its cause.
+
+#include "diagnose/explain.h"
+
+#include "collect/collect.h"
+#include "commands/input.h"
+#include "commands/output_file.h"
+#include "commands/terminal.h"
+#include "model/redact.h"
+#include "render/messages.h"
+#include "system/user_file.h"
+#include "text/paste_collector.h"
+#include "text/text_readers.h"
+
+namespace gpuvet {
+namespace {
+
+std::string name_of(const std::string& path, Language language) {
+  if (path != "-") return path;
+  return language == Language::Chinese ? "标准输入" : "text";
+}
+
+}  // namespace
+
+int run_explain(const Options& options) {
+  const auto knowledge = load_knowledge(options);
+  if (!knowledge) return fail(knowledge.error());
+  const SignatureMatcher matcher(*knowledge);
+  const std::vector<std::string> paths = options.texts.empty() ? std::vector<std::string>{"-"} : options.texts;
+  PasteCollector collector(matcher.literals());
+  std::uint64_t bytes = 0;
+  for (const std::string& path : paths) {
+    if (path == "-" && input_is_terminal()) print_error(std::string(message(Message::PasteAndEnd, options.language)) + "\n");
+    const auto read = stream_user_file(path, [&](std::string_view piece) {
+      bytes += piece.size();
+      collector.feed(piece);
+    });
+    if (!read)
+      return fail(message(Message::CannotRead, options.language, {{"path", printable(path)}, {"why", printable(read.error().message)}}));
+  }
+  const std::string name = paths.size() == 1 ? name_of(paths.front(), options.language) : "text";
+  if (bytes == 0) return fail(message(Message::NoTextGiven, options.language, {{"name", printable(name)}}));
+  const PastedText text = collector.finish(name);
+  Machine machine = machine_of_text(text, matcher, *knowledge);
+  if (options.redact.value_or(options.format == "markdown")) machine = redact(machine);
+  const Diagnosis diagnosis = explain(machine, *knowledge);
+  const RenderOptions how = render_options(options);
+  std::string out = options.format == "json"       ? render_json(diagnosis, machine, *knowledge, how)
+                    : options.format == "markdown" ? render_markdown(diagnosis, machine, *knowledge, how)
+                                                   : render_text(diagnosis, machine, *knowledge, how);
+  const int printed = print(out);
+  return printed != 0 ? printed : exit_code(diagnosis, options.strict);
+}
+
+}  // namespace gpuvet

@@ -1,0 +1,275 @@
+// CUDA errors in a text, weighed against what else it tells: driver, GPU, container, WSL, framework.
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "rules/evidence.h"
+#include "rules/observed.h"
+#include "rules/software.h"
+
+namespace gpuvet {
+namespace {
+
+using Context = RuleContext;
+using Result = std::optional<Finding>;
+
+bool in_container(const Context& context) {
+  return context.in(World::Container) || observed(context.machine, "container-command") != nullptr ||
+         observed(context.machine, "container-image") != nullptr;
+}
+
+bool in_wsl(const Context& context) { return context.in(World::Wsl2); }
+
+/// A framework that the text names, in a traceback, a list or a message.
+const PythonPackage* named_framework(const Context& context) {
+  for (const JudgedEnvironment& judged : context.environments)
+    for (const PythonPackage& package : judged.environment->packages)
+      if (is_gpu_framework(package.name)) return &package;
+  return nullptr;
+}
+
+bool names_framework(const Context& context) {
+  if (named_framework(context) != nullptr) return true;
+  return std::ranges::any_of(observations(context.machine), [](const Observation& o) {
+    for (const char* name : {"torch", "tensorflow", "jax", "paddle", "mxnet", "onnxruntime", "cupy", "numba", "vllm"})
+      if (o.origin.text.find(name) != std::string::npos) return true;
+    return false;
+  });
+}
+
+/// GPUs of the text for which forward compatibility does not exist: GeForce, TITAN and laptops' parts by their names.
+bool has_consumer_gpu(const Context& context) {
+  const auto consumer = [](std::string_view name) {
+    return name.find("GeForce") != std::string_view::npos || name.find("TITAN") != std::string_view::npos ||
+           name.find("Laptop") != std::string_view::npos;
+  };
+  return std::ranges::any_of(context.gpus, [&](const MachineGpu& gpu) { return consumer(gpu.identity.name); }) ||
+         std::ranges::any_of(all_observed(context.machine, "gpu"), [&](const Observation* o) { return consumer(value_of(*o, "name")); });
+}
+
+// ---- user-mode driver --------------------------------------------------------------------------------------------------
+
+Result forward_compat(const Context& context) {
+  const Observation* error = observed_error(context.machine, 804);
+  if (error == nullptr) return std::nullopt;
+  const Observation* image = observed(context.machine, "container-image");
+  return text_finding(has_consumer_gpu(context) || in_container(context) ? 0.93 : 0.75, {error, image});
+}
+
+/// 803: the module and libcuda do not belong together. With a compat libcuda it is that one's doing, else a half-done upgrade.
+Result compat_shadows(const Context& context) {
+  const Observation* error = observed_error(context.machine, 803);
+  if (error == nullptr) return std::nullopt;
+  const bool compat = std::ranges::any_of(observations(context.machine), [](const Observation& o) {
+    return o.origin.text.find("/compat") != std::string::npos || o.origin.text.find("cuda-compat") != std::string::npos;
+  }) || context.machine.environment.contains("LD_LIBRARY_PATH") &&
+        context.machine.environment.at("LD_LIBRARY_PATH").find("compat") != std::string::npos;
+  return text_finding(compat ? 0.94 : in_container(context) ? 0.7 : 0.3, {error});
+}
+
+Result version_mismatch(const Context& context) {
+  const Observation* error = observed_error(context.machine, 803);
+  if (error == nullptr) return std::nullopt;
+  return text_finding(in_container(context) ? 0.35 : 0.65, {error});
+}
+
+/// Error 35, or "found version N": who brought the runtime decides which of the three kinds it is.
+const Observation* too_old(const Context& context) {
+  for (const int code : {35, 36}) {
+    if (const Observation* error = observed_error(context.machine, code)) return error;
+  }
+  return observed(context.machine, "driver-too-old");
+}
+
+Result too_old_for_image(const Context& context) {
+  const Observation* error = too_old(context);
+  const Observation* image = observed(context.machine, "container-image");
+  if (error == nullptr || (!in_container(context) && image == nullptr)) return std::nullopt;
+  return text_finding(names_framework(context) ? 0.45 : 0.85, {error, image});
+}
+
+Result too_old_for_wheel(const Context& context) {
+  const Observation* error = too_old(context);
+  if (error == nullptr || !names_framework(context)) return std::nullopt;
+  return text_finding(0.88, {error, observed(context.machine, "driver-cuda")});
+}
+
+Result too_old_for_app(const Context& context) {
+  const Observation* error = too_old(context);
+  if (error == nullptr) error = observed_error(context.machine, 500);
+  if (error == nullptr || in_wsl(context)) return std::nullopt;
+  return text_finding(names_framework(context) ? 0.4 : 0.8, {error});
+}
+
+Result newer_ptx(const Context& context) {
+  const Observation* error = observed_error(context.machine, 222);
+  if (error == nullptr) return std::nullopt;
+  return text_finding(0.93, {error, observed(context.machine, "driver-cuda")});
+}
+
+Result stub(const Context& context) {
+  if (const Observation* error = observed_error(context.machine, 34)) return text_finding(0.95, {error});
+  // The path says it: a folder "stubs" before the driver's.
+  const auto path = context.machine.environment.find("LD_LIBRARY_PATH");
+  const Observation* failed = nullptr;
+  for (const Observation& o : observations(context.machine))
+    if (failed == nullptr && (o.meaning == "cuda-error" || o.meaning == "gpu-not-available" || o.meaning == "failure")) failed = &o;
+  if (path == context.machine.environment.end() || path->second.find("/stubs") == std::string::npos || failed == nullptr)
+    return std::nullopt;
+  Finding finding = text_finding(0.9, {failed});
+  finding.evidence.push_back(quote_variable(context.machine, "LD_LIBRARY_PATH"));
+  return finding;
+}
+
+Result fabric(const Context& context) {
+  const Observation* error = observed_error(context.machine, 802);
+  if (error == nullptr) return std::nullopt;
+  const Observation* state = observed(context.machine, "smi-field", {{"section", "Fabric"}, {"key", "State"}, {"value", "In Progress"}});
+  return text_finding(state != nullptr ? 0.93 : 0.7, {error, state});
+}
+
+Result confidential(const Context& context) {
+  const Observation* error = observed_error(context.machine, 802);
+  const Observation* state = observed(context.machine, "conf-compute-not-ready");
+  if (error == nullptr && state == nullptr) return std::nullopt;
+  if (state != nullptr) return text_finding(0.95, {state, error});
+  return text_finding(0.2, {error});
+}
+
+Result mps(const Context& context) {
+  for (int code = 805; code <= 810; ++code)
+    if (const Observation* error = observed_error(context.machine, code)) return text_finding(0.9, {error});
+  return std::nullopt;
+}
+
+Result unlicensed(const Context& context) {
+  if (const Observation* error = observed_error(context.machine, 102)) return text_finding(0.9, {error});
+  for (const Observation* field : all_observed(context.machine, "smi-field"))
+    if (value_of(*field, "key") == "License Status" && value_of(*field, "value").starts_with("Unlicensed"))
+      return text_finding(0.94, {field, observed_error(context.machine, 46)});
+  return std::nullopt;
+}
+
+Result exclusive_mode(const Context& context) {
+  const Observation* busy = observed_error(context.machine, 46);
+  if (busy == nullptr) busy = observed_error(context.machine, 216);
+  const Observation* mode = nullptr;
+  for (const Observation* memory : all_observed(context.machine, "smi-memory")) {
+    const std::string_view value = value_of(*memory, "compute-mode");
+    if (value.starts_with("E.") || value.starts_with("Exclusive") || value == "Prohibited") mode = memory;
+  }
+  for (const Observation* field : all_observed(context.machine, "smi-field"))
+    if (value_of(*field, "key") == "Compute Mode" && value_of(*field, "value") != "Default") mode = field;
+  if (busy == nullptr && observed_error(context.machine, 100) == nullptr) return std::nullopt;
+  if (mode != nullptr) return text_finding(0.93, {mode, busy});
+  if (busy == nullptr) return std::nullopt;
+  return text_finding(observed_error(context.machine, 216) != nullptr ? 0.7 : 0.4, {busy});
+}
+
+// ---- hardware --------------------------------------------------------------------------------------------------------------
+
+Result uncorrectable(const Context& context) {
+  if (const Observation* error = observed_error(context.machine, 214)) return text_finding(0.9, {error});
+  return std::nullopt;
+}
+
+Result nvlink(const Context& context) {
+  if (const Observation* error = observed_error(context.machine, 220)) return text_finding(0.85, {error});
+  return std::nullopt;
+}
+
+// ---- application -----------------------------------------------------------------------------------------------------------
+
+Result illegal_access(const Context& context) {
+  for (const int code : {700, 710, 715, 716, 717, 718, 714, 719}) {
+    const Observation* error = observed_error(context.machine, code);
+    if (error != nullptr) return text_finding(code == 719 || code == 714 ? 0.65 : 0.85, {error});
+  }
+  return std::nullopt;
+}
+
+Result memory(const Context& context) {
+  const Observation* error = observed_error(context.machine, 2);
+  if (error == nullptr) return std::nullopt;
+  // At initialisation nothing was allocated yet.
+  const bool init = error->origin.text.find("cudaGetDeviceCount") != std::string::npos || error->origin.text.find("cuInit") != std::string::npos;
+  return text_finding(init ? 0.25 : 0.85, {error});
+}
+
+Result many_gpus_in_wsl(const Context& context) {
+  const Observation* error = observed_error(context.machine, 2);
+  if (error == nullptr || !in_wsl(context)) return std::nullopt;
+  const bool init = error->origin.text.find("cudaGetDeviceCount") != std::string::npos || error->origin.text.find("cuInit") != std::string::npos;
+  if (!init) return std::nullopt;
+  return text_finding(context.gpus.size() >= 3 ? 0.94 : 0.6, {error});
+}
+
+/// CUDA_VISIBLE_DEVICES against the number of GPUs that the text shows.
+Result visible_devices(const Context& context) {
+  const auto at = context.machine.environment.find("CUDA_VISIBLE_DEVICES");
+  const Observation* no_device = observed_error(context.machine, 100);
+  const Observation* ordinal = observed_error(context.machine, 101);
+  const Observation* absent = observed(context.machine, "gpu-not-available");
+  const Observation* failed = no_device != nullptr ? no_device : ordinal != nullptr ? ordinal : absent;
+  if (at == context.machine.environment.end()) {
+    if (ordinal != nullptr) return text_finding(0.7, {ordinal});
+    return std::nullopt;
+  }
+  const std::string& value = at->second;
+  std::size_t shown = context.gpus.size();
+  shown = std::max(shown, all_observed(context.machine, "smi-gpu").size());
+  bool wrong = value.empty() || value == "-1" || value == "NoDevFiles" || value == "none";
+  for (const std::string& part : path_elements(value)) (void)part;
+  std::string_view rest = value;
+  while (!rest.empty() && !wrong) {
+    const std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+    const bool is_number = error == std::errc{} && end == part.data() + part.size();
+    if (is_number && shown > 0 && number >= shown) wrong = true;
+  }
+  if (!wrong && ordinal == nullptr) return std::nullopt;
+  if (failed == nullptr && !wrong) return std::nullopt;
+  Finding finding = text_finding(wrong ? (failed != nullptr ? 0.95 : 0.6) : 0.6, {failed});
+  finding.evidence.push_back(quote_variable(context.machine, "CUDA_VISIBLE_DEVICES"));
+  return finding;
+}
+
+Result forked(const Context& context) {
+  const Observation* error = observed_error(context.machine, 3);
+  const Observation* fork = observed(context.machine, "forked-process");
+  if (fork != nullptr && error != nullptr) return text_finding(0.9, {error, fork});
+  if (error == nullptr) return std::nullopt;
+  return text_finding(0.5, {error});
+}
+
+constexpr Rule rules[] = {
+    {"ecc-uncorrectable-memory", uncorrectable},
+    {"xid-nvlink-fabric-error", nvlink},
+    {"driver-library-version-mismatch", version_mismatch},
+    {"compute-mode-exclusive", exclusive_mode},
+    {"stub-libcuda-loaded", stub},
+    {"driver-too-old-for-container-image", too_old_for_image},
+    {"driver-too-old-for-wheel", too_old_for_wheel},
+    {"driver-too-old-for-app", too_old_for_app},
+    {"ptx-newer-than-driver", newer_ptx},
+    {"forward-compat-on-unsupported-gpu", forward_compat},
+    {"compat-libcuda-shadows-driver-in-container", compat_shadows},
+    {"fabric-manager-not-running", fabric},
+    {"confidential-compute-not-ready", confidential},
+    {"vgpu-unlicensed", unlicensed},
+    {"mps-daemon-problem", mps},
+    {"cuda-visible-devices-wrong", visible_devices},
+    {"fork-after-cuda-init", forked},
+    {"out-of-memory", memory},
+    {"illegal-memory-access", illegal_access},
+    {"wsl-many-gpus-oom-at-init", many_gpus_in_wsl},
+};
+
+}  // namespace
+
+std::span<const Rule> observed_rules() { return rules; }
+
+}  // namespace gpuvet

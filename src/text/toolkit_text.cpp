@@ -1,0 +1,78 @@
+// Compilers in a text: nvcc --version, which nvcc, gcc --version, PATH.
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <string>
+
+#include "text/printable.h"
+#include "text/text_readers.h"
+
+namespace gpuvet {
+namespace {
+
+using re2::StringPiece;
+
+StringPiece piece(std::string_view s) { return {s.data(), s.size()}; }
+std::string_view view(const StringPiece& s) { return s.data() == nullptr ? std::string_view() : std::string_view(s.data(), s.size()); }
+
+struct Patterns {
+  RE2 nvcc{R"(Cuda compilation tools, release (\d+\.\d+)(?:, V([0-9.]+))?)"};
+  RE2 nvcc_path{R"(^\s*(?:nvcc is |nvcc: )?(/\S*?)/bin/nvcc\s*$)"};
+  RE2 gcc{R"(^(?:gcc|g\+\+|cc|c\+\+|x86_64-\S+-gcc)(?:-\d+)? \([^)]*\) (\d+\.\d+\.\d+))"};
+  RE2 gcc_report{R"(^\s*GCC version:\s*\([^)]*\)\s*(\d+(?:\.\d+)*))"};
+  RE2 toolkit_path{R"((/usr/local/cuda-(\d+\.\d+)|/opt/cuda|/usr/local/cuda)\b)"};
+  RE2 runtime{R"(^\s*CUDA runtime version:\s*([0-9.]+))"};
+};
+
+const Patterns& patterns() {
+  static const Patterns compiled;
+  return compiled;
+}
+
+/// The program whose version a segment prints: "/usr/bin/nvcc --version | tail -2" → "/usr/bin/nvcc".
+std::string program_of(const PasteSegment* segment) {
+  if (segment == nullptr) return {};
+  const std::string_view word = std::string_view(segment->command).substr(0, segment->command.find(' '));
+  return word.ends_with("nvcc") ? std::string(word) : std::string();
+}
+
+}  // namespace
+
+void read_toolkits(const PastedText& text, const Knowledge&, Machine& machine) {
+  const Patterns& p = patterns();
+  std::vector<Toolkit> found;
+  for (std::size_t i = 0; i < text.lines.size(); ++i) {
+    const std::string& line = text.lines[i].text;
+    StringPiece release, exact;
+    if (RE2::PartialMatch(piece(line), p.nvcc, &release, &exact)) {
+      const std::string program = program_of(segment_of(text, i));
+      add_observation(machine, text, i, "nvcc-version",
+                      {{"release", std::string(view(release))}, {"version", std::string(view(exact))}, {"program", program}});
+      if (in_container(text, i) || in_windows(text, i)) continue;
+      Toolkit toolkit;
+      const std::size_t bin = program.rfind("/bin/nvcc");
+      toolkit.path = bin == std::string::npos ? "" : program.substr(0, bin);
+      if (toolkit.path == "/usr") toolkit.origin = "distribution";
+      toolkit.real_path = toolkit.path;
+      toolkit.version = Fact<std::string>::known(std::string(view(release)), origin_of(text, i));
+      toolkit.nvcc = Fact<std::string>::known(program.empty() ? "nvcc" : program, origin_of(text, i));
+      toolkit.nvcc_version = Fact<std::string>::known(std::string(exact.empty() ? view(release) : view(exact)), origin_of(text, i));
+      found.push_back(std::move(toolkit));
+      continue;
+    }
+    if (RE2::PartialMatch(piece(line), p.gcc, &release) || RE2::PartialMatch(piece(line), p.gcc_report, &release))
+      add_observation(machine, text, i, "gcc-version", {{"version", std::string(view(release))}});
+    if (RE2::PartialMatch(piece(line), p.nvcc_path, &release))
+      add_observation(machine, text, i, "nvcc-path", {{"path", std::string(view(release)) + "/bin/nvcc"}});
+    if (RE2::PartialMatch(piece(line), p.runtime, &release))
+      add_observation(machine, text, i, "nvcc-version", {{"release", std::string(view(release))}, {"version", std::string(view(release))}});
+  }
+  // A version without a path is the nvcc that runs; it decides nothing about others that may be there.
+  if (!found.empty() && !found.front().path.empty()) {
+    const Origin origin = found.front().version.origin();
+    machine.toolkits.found = Fact<std::vector<Toolkit>>::known(std::move(found), origin);
+  }
+}
+
+}  // namespace gpuvet
