@@ -19,13 +19,13 @@ std::string_view view(const StringPiece& s) { return s.data() == nullptr ? std::
 
 struct Patterns {
   // "KMD Version" and "CUDA UMD Version" since R610.
-  RE2 header{R"(NVIDIA-SMI\s+([0-9][0-9.]+)\s+(?:(?:Driver|KMD) Version:\s*([0-9][0-9.]+|N/A))?\s*(?:CUDA (?:UMD )?Version:\s*([0-9]+\.[0-9]+|ERR!|N/A))?)"};
-  RE2 row{R"(^\s*\|?\s*(\d{1,3})\s+([A-Z][^|]*?)\s+(On|Off|N/A|TCC|WDDM|MCDM|ERR!)\s*\|?\s*(?:([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]))?)"};
-  RE2 memory{R"((\d+)\s*MiB\s*/\s*(\d+)\s*MiB)"};
-  RE2 mode{R"((Default|E\. Process|E\. Thread|Exclusive_Process|Exclusive_Thread|Prohibited)\s*\|?\s*$)"};
-  RE2 list{R"(^\s*GPU (\d+): (.+?) \(UUID: (?:GPU-|[A-Z]))"};
-  RE2 instance{R"(^\s*MIG (\S+)\s+Device\s+(\d+): \(UUID: (MIG-[^)]+)\))"};
-  RE2 process{R"(^\|\s+(\d+)\s+(?:N/A\s+N/A|\d+\s+\d+)?\s*(\d+)\s+(C|G|C\+G|M\+C)\s+(.*?)\s+(\d+)MiB\s*\|)"};
+  RE2 header{R"re(NVIDIA-SMI\s+([0-9][0-9.]+)\s+(?:(?:Driver|KMD) Version:\s*([0-9][0-9.]+|N/A))?\s*(?:CUDA (?:UMD )?Version:\s*([0-9]+\.[0-9]+|ERR!|N/A))?)re"};
+  RE2 row{R"re(^\s*\|?\s*(\d{1,3})\s+([A-Z][^|]*?)\s+(On|Off|N/A|TCC|WDDM|MCDM|ERR!)\s*\|?\s*(?:([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]))?)re"};
+  RE2 memory{R"re((\d+)\s*MiB\s*/\s*(\d+)\s*MiB)re"};
+  RE2 mode{R"re((Default|E\. Process|E\. Thread|Exclusive_Process|Exclusive_Thread|Prohibited)\s*\|?\s*$)re"};
+  RE2 list{R"re(^\s*GPU (\d+): (.+?) \(UUID: (?:GPU-|[A-Z]))re"};
+  RE2 instance{R"re(^\s*MIG (\S+)\s+Device\s+(\d+): \(UUID: (MIG-[^)]+)\))re"};
+  RE2 process{R"re(^\|\s+(\d+)\s+(?:N/A\s+N/A|\d+\s+\d+)?\s*(\d+)\s+(C|G|C\+G|M\+C)\s+(.*?)\s+(\d+)MiB\s*\|)re"};
 };
 
 const Patterns& patterns() {

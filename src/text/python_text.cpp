@@ -18,23 +18,23 @@ StringPiece piece(std::string_view s) { return {s.data(), s.size()}; }
 std::string_view view(const StringPiece& s) { return s.data() == nullptr ? std::string_view() : std::string_view(s.data(), s.size()); }
 
 struct Patterns {
-  RE2 column{R"(^\s*(?:\[(pip3?|conda)\]\s+)?([A-Za-z0-9][A-Za-z0-9_.-]*)(?:\s+|==|=)(\d[A-Za-z0-9_.+!-]*)(?:(?:\s+|=)(\S+))?(?:\s+(\S+))?\s*$)"};
-  RE2 satisfied{R"(Requirement already satisfied: ([A-Za-z0-9_.-]+)\S* in (\S.*?) (?:\(from .*\) )?\(([0-9][^)]*)\))"};
-  RE2 wheel{R"(\b([A-Za-z0-9_]+)-(\d[A-Za-z0-9_.+]*)-(?:\d\S*-)?((?:cp|py|pp)\d[^-\s]*-[^-\s]+-[A-Za-z0-9_.]+)\.whl)"};
-  RE2 installed{R"(([A-Za-z][A-Za-z0-9_.-]*?)-(\d[A-Za-z0-9_.+]*)(?:\s|$))"};
-  RE2 site{R"(((?:[A-Za-z]:)?[^\s"':,(]*?)[/\\]lib(?:64)?[/\\]python(\d\.\d+)[/\\](?:site|dist)-packages)"};
-  RE2 windows_site{R"(([A-Za-z]:[^\s"'*?]*?)[/\\][Ll]ib[/\\]site-packages)"};
-  RE2 python_report{R"(^\s*-?\s*(?:Python|python)(?: [Vv]ersion)?\s*[:=]\s*v?(\d+\.\d+(?:\.\d+)?))"};
-  RE2 python_banner{R"(^Python (\d+\.\d+\.\d+)\b)"};
+  RE2 column{R"re(^\s*(?:\[(pip3?|conda)\]\s+)?([A-Za-z0-9][A-Za-z0-9_.-]*)(?:\s+|==|=)(\d[A-Za-z0-9_.+!-]*)(?:(?:\s+|=)(\S+))?(?:\s+(\S+))?\s*$)re"};
+  RE2 satisfied{R"re(Requirement already satisfied: ([A-Za-z0-9_.-]+)\S* in (\S.*?) (?:\(from .*\) )?\(([0-9][^)]*)\))re"};
+  RE2 wheel{R"re(\b([A-Za-z0-9_]+)-(\d[A-Za-z0-9_.+]*)-(?:\d\S*-)?((?:cp|py|pp)\d[^-\s]*-[^-\s]+-[A-Za-z0-9_.]+)\.whl)re"};
+  RE2 installed{R"re(([A-Za-z][A-Za-z0-9_.-]*?)-(\d[A-Za-z0-9_.+]*)(?:\s|$))re"};
+  RE2 site{R"re(((?:[A-Za-z]:)?[^\s"':,(]*?)[/\\]lib(?:64)?[/\\]python(\d\.\d+)[/\\](?:site|dist)-packages)re"};
+  RE2 windows_site{R"re(([A-Za-z]:[^\s"'*?]*?)[/\\][Ll]ib[/\\]site-packages)re"};
+  RE2 python_report{R"re(^\s*-?\s*(?:Python|python)(?: [Vv]ersion)?\s*[:=]\s*v?(\d+\.\d+(?:\.\d+)?))re"};
+  RE2 python_banner{R"re(^Python (\d+\.\d+\.\d+)\b)re"};
   // "PyTorch version: 2.1.0+cu118", "- PyTorch version (GPU?): 2.1.0+cu121 (False)", "pytorch.version: …", "torch: 2.1"
-  RE2 torch_report{R"((?i)^\s*[-*]?\s*(?:py)?torch(?:[ ._]version)?(?: \(GPU\?\))?\s*[:=]+\s*["']?(\d+\.\d[A-Za-z0-9_.+]*)(?:\s*\((True|False|NA)\))?)"};
-  RE2 other_report{R"((?i)^\s*[-*]?\s*(tensorflow|jax|jaxlib|vllm|flax|cupy|numba|onnxruntime|transformers|xformers|bitsandbytes|deepspeed|paddlepaddle|accelerate|triton)(?:[ ._]?version)?(?: \(GPU\?\)| \([^)]*\))?\s*[:=]+\s*["']?v?(\d+\.\d[A-Za-z0-9_.+]*))"};
-  RE2 built_with{R"((?i)^\s*CUDA used to build (?:PyTorch|torch):\s*(\S+))"};
-  RE2 hip_with{R"((?i)^\s*ROCM used to build PyTorch:\s*(\d\S*))"};
-  RE2 available{R"((?i)^\s*(?:[-*]\s*)?(?:Is )?(?:CUDA|GPU)(?: is)? available\s*[:=]?\s*(Yes|No|True|False)\b)"};
-  RE2 gpu{R"(^\s*(?:GPU models and configuration:\s*)?GPU (\d+): (\S.*?)(?: \(UUID.*)?\s*$)"};
-  RE2 driver{R"((?i)^\s*Nvidia driver version:\s*(\d[0-9.]+))"};
-  RE2 expression{R"(torch\.__version__|torch\.version\.cuda|torch\.version\.hip|torch\.cuda\.is_available\(\)|torch\.cuda\.get_device_name\([^)]*\)|torch\.cuda\.get_device_capability\([^)]*\)|torch\.cuda\.device_count\(\)|torch\._C\._GLIBCXX_USE_CXX11_ABI|(?:tf|tensorflow)\.__version__|tf\.test\.is_built_with_cuda\(\)|(?:tf|tensorflow)\.config\.(?:experimental\.)?list_physical_devices\(['"]GPU['"]\)|jaxlib\.__version__|jax\.__version__|cupy\.__version__|onnxruntime\.__version__|ort\.__version__|vllm\.__version__)"};
+  RE2 torch_report{R"re((?i)^\s*[-*]?\s*(?:py)?torch(?:[ ._]version)?(?: \(GPU\?\))?\s*[:=]+\s*["']?(\d+\.\d[A-Za-z0-9_.+]*)(?:\s*\((True|False|NA)\))?)re"};
+  RE2 other_report{R"re((?i)^\s*[-*]?\s*(tensorflow|jax|jaxlib|vllm|flax|cupy|numba|onnxruntime|transformers|xformers|bitsandbytes|deepspeed|paddlepaddle|accelerate|triton)(?:[ ._]?version)?(?: \(GPU\?\)| \([^)]*\))?\s*[:=]+\s*["']?v?(\d+\.\d[A-Za-z0-9_.+]*))re"};
+  RE2 built_with{R"re((?i)^\s*CUDA used to build (?:PyTorch|torch):\s*(\S+))re"};
+  RE2 hip_with{R"re((?i)^\s*ROCM used to build PyTorch:\s*(\d\S*))re"};
+  RE2 available{R"re((?i)^\s*(?:[-*]\s*)?(?:Is )?(?:CUDA|GPU)(?: is)? available\s*[:=]?\s*(Yes|No|True|False)\b)re"};
+  RE2 gpu{R"re(^\s*(?:GPU models and configuration:\s*)?GPU (\d+): (\S.*?)(?: \(UUID.*)?\s*$)re"};
+  RE2 driver{R"re((?i)^\s*Nvidia driver version:\s*(\d[0-9.]+))re"};
+  RE2 expression{R"re(torch\.__version__|torch\.version\.cuda|torch\.version\.hip|torch\.cuda\.is_available\(\)|torch\.cuda\.get_device_name\([^)]*\)|torch\.cuda\.get_device_capability\([^)]*\)|torch\.cuda\.device_count\(\)|torch\._C\._GLIBCXX_USE_CXX11_ABI|(?:tf|tensorflow)\.__version__|tf\.test\.is_built_with_cuda\(\)|(?:tf|tensorflow)\.config\.(?:experimental\.)?list_physical_devices\(['"]GPU['"]\)|jaxlib\.__version__|jax\.__version__|cupy\.__version__|onnxruntime\.__version__|ort\.__version__|vllm\.__version__)re"};
 };
 
 const Patterns& patterns() {

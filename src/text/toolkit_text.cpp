@@ -17,12 +17,12 @@ StringPiece piece(std::string_view s) { return {s.data(), s.size()}; }
 std::string_view view(const StringPiece& s) { return s.data() == nullptr ? std::string_view() : std::string_view(s.data(), s.size()); }
 
 struct Patterns {
-  RE2 nvcc{R"(Cuda compilation tools, release (\d+\.\d+)(?:, V([0-9.]+))?)"};
-  RE2 nvcc_path{R"(^\s*(?:nvcc is |nvcc: )?(/\S*?)/bin/nvcc\s*$)"};
-  RE2 gcc{R"(^(?:gcc|g\+\+|cc|c\+\+|x86_64-\S+-gcc)(?:-\d+)? \([^)]*\) (\d+\.\d+\.\d+))"};
-  RE2 gcc_report{R"(^\s*GCC version:\s*\([^)]*\)\s*(\d+(?:\.\d+)*))"};
-  RE2 toolkit_path{R"((/usr/local/cuda-(\d+\.\d+)|/opt/cuda|/usr/local/cuda)\b)"};
-  RE2 runtime{R"(^\s*CUDA runtime version:\s*([0-9.]+))"};
+  RE2 nvcc{R"re(Cuda compilation tools, release (\d+\.\d+)(?:, V([0-9.]+))?)re"};
+  RE2 nvcc_path{R"re(^\s*(?:nvcc is |nvcc: )?(/\S*?)/bin/nvcc\s*$)re"};
+  RE2 gcc{R"re(^(?:gcc|g\+\+|cc|c\+\+|x86_64-\S+-gcc)(?:-\d+)? \([^)]*\) (\d+\.\d+\.\d+))re"};
+  RE2 gcc_report{R"re(^\s*GCC version:\s*\([^)]*\)\s*(\d+(?:\.\d+)*))re"};
+  RE2 toolkit_path{R"re((/usr/local/cuda-(\d+\.\d+)|/opt/cuda|/usr/local/cuda)\b)re"};
+  RE2 runtime{R"re(^\s*CUDA runtime version:\s*([0-9.]+))re"};
 };
 
 const Patterns& patterns() {
