@@ -37,5 +37,6 @@ if(GPUVET_CHECK_RULES)
 endif()
 add_custom_target(check_rules ${check_rules_in_all}
   COMMAND compile_data --check-scenarios ${CMAKE_SOURCE_DIR}/data ${CMAKE_SOURCE_DIR}/tests/scenarios
+          ${CMAKE_SOURCE_DIR}/tests/cases
   DEPENDS compile_data
   COMMENT "every rule has a scenario where it fires and a near miss")

@@ -2,7 +2,7 @@
 // "path:line: message". A second mode checks that every rule has its scenarios.
 //
 //   compile_data DATA_DIR OUT_DIR
-//   compile_data --check-scenarios DATA_DIR SCENARIO_DIR
+//   compile_data --check-scenarios DATA_DIR SCENARIO_DIR CASE_DIR
 
 #include <filesystem>
 #include <fstream>
@@ -53,11 +53,11 @@ int generate(const std::string& data_dir, const std::string& out_dir) {
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.size() == 2) return generate(arguments[0], arguments[1]);
-  if (arguments.size() == 3 && arguments[0] == "--check-scenarios") {
+  if (arguments.size() == 4 && arguments[0] == "--check-scenarios") {
     Problems problems;
-    compile_data::check_scenarios(arguments[1], arguments[2], problems);
+    compile_data::check_scenarios(arguments[1], arguments[2], arguments[3], problems);
     return report(problems);
   }
-  std::cerr << "usage: compile_data DATA_DIR OUT_DIR\n       compile_data --check-scenarios DATA_DIR SCENARIO_DIR\n";
+  std::cerr << "usage: compile_data DATA_DIR OUT_DIR\n       compile_data --check-scenarios DATA_DIR SCENARIO_DIR CASE_DIR\n";
   return 2;
 }

@@ -19,8 +19,10 @@ std::string generate_rule_records(const std::string& data_dir, const std::vector
 std::string generate_signature_records(const std::string& data_dir, Problems& problems);
 std::string generate_action_records(const std::string& data_dir, Problems& problems);
 
-/// Every rule record has scenarios where it fires and near misses, and every scenario folder has a record.
-void check_scenarios(const std::string& data_dir, const std::string& scenario_dir, Problems& problems);
+/// Every rule record has scenarios (or texts, for kinds that only texts show) where it fires and near misses, and every scenario
+/// folder has a record.
+void check_scenarios(const std::string& data_dir, const std::string& scenario_dir, const std::string& case_dir,
+                     Problems& problems);
 
 /// Paths of the files of a folder that end in `extension`, sorted; a missing folder has none.
 std::vector<std::string> files_in(const std::string& folder, std::string_view extension);

@@ -198,8 +198,8 @@ RecordCode record_code(const Document& document, const std::vector<CatalogueRow>
   return code;
 }
 
-bool has_scenario(const std::string& folder, std::string_view prefix) {
-  const auto files = files_in(folder, ".scenario");
+bool has_file(const std::string& folder, std::string_view prefix, std::string_view extension) {
+  const auto files = files_in(folder, extension);
   return std::any_of(files.begin(), files.end(), [&](const std::string& path) {
     return std::filesystem::path(path).filename().string().starts_with(prefix);
   });
@@ -229,13 +229,18 @@ std::string generate_rule_records(const std::string& data_dir, const std::vector
          "nullptr;\n}\n\n}  // namespace gpuvet\n";
 }
 
-void check_scenarios(const std::string& data_dir, const std::string& scenario_dir, Problems& problems) {
+void check_scenarios(const std::string& data_dir, const std::string& scenario_dir, const std::string& case_dir,
+                     Problems& problems) {
   std::vector<std::string> slugs;
   for (const std::string& path : files_in(data_dir + "/rules", ".toml")) {
     slugs.push_back(std::filesystem::path(path).stem().string());
     const std::string folder = scenario_dir + "/" + slugs.back();
-    if (!has_scenario(folder, "fires-")) problems.add(path, 1, "no scenario " + folder + "/fires-*.scenario");
-    if (!has_scenario(folder, "near-miss-")) problems.add(path, 1, "no scenario " + folder + "/near-miss-*.scenario");
+    // A kind that only texts show has texts instead.
+    const std::string texts = case_dir + "/" + slugs.back();
+    for (const char* prefix : {"fires-", "near-miss-"}) {
+      if (!has_file(folder, prefix, ".scenario") && !has_file(texts, prefix, ".txt"))
+        problems.add(path, 1, "no scenario " + folder + "/" + prefix + "*.scenario and no text " + texts + "/" + prefix + "*.txt");
+    }
   }
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(scenario_dir, error)) {
