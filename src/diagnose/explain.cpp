@@ -52,7 +52,8 @@ std::vector<Finding> hypotheses(const RuleContext& context) {
   };
   const std::vector<Rule> rules = all_rules();
   run(rules, true);
-  run(observed_rules(), false);
+  const std::vector<Rule> of_text = observed_rules();
+  run(of_text, false);
   for (Finding& finding : signature_findings(context.machine)) {
     const RuleRecord* record = find_rule_record(finding.kind);
     if (record == nullptr) continue;

@@ -64,6 +64,13 @@ std::string_view value_of(const Observation& observation, std::string_view name)
   return found == observation.parameters.end() ? std::string_view() : std::string_view(found->second);
 }
 
+std::vector<Rule> observed_rules() {
+  std::vector<Rule> all;
+  for (const auto list : {observed_error_rules(), observed_library_rules(), observed_world_rules()})
+    all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
 Finding text_finding(double rank, std::initializer_list<const Observation*> evidence) {
   Finding finding;
   finding.rank = rank;
@@ -104,7 +111,8 @@ void complete_from_record(Finding& finding) {
   const RuleRecord* record = find_rule_record(finding.kind);
   if (record == nullptr) return;
   finding.layer = record->layer;
-  if (finding.severity == Severity::Error) finding.severity = record->severity;
+  // What somebody's program printed on failing is more than a note.
+  if (finding.severity == Severity::Error) finding.severity = std::max(record->severity, Severity::Warning);
   if (finding.variant.empty() && !record->texts.empty()) {
     const RuleText& main = record->texts.front();
     const bool filled = can_be_filled(main.title_en, finding.parameters) && can_be_filled(main.explanation_en, finding.parameters);

@@ -63,8 +63,7 @@ Result compat_shadows(const Context& context) {
   if (error == nullptr) return std::nullopt;
   const bool compat = std::ranges::any_of(observations(context.machine), [](const Observation& o) {
     return o.origin.text.find("/compat") != std::string::npos || o.origin.text.find("cuda-compat") != std::string::npos;
-  }) || context.machine.environment.contains("LD_LIBRARY_PATH") &&
-        context.machine.environment.at("LD_LIBRARY_PATH").find("compat") != std::string::npos;
+  }) || variable(context.machine, "LD_LIBRARY_PATH").find("compat") != std::string_view::npos;
   return text_finding(compat ? 0.94 : in_container(context) ? 0.7 : 0.3, {error});
 }
 
@@ -220,7 +219,6 @@ Result visible_devices(const Context& context) {
   std::size_t shown = context.gpus.size();
   shown = std::max(shown, all_observed(context.machine, "smi-gpu").size());
   bool wrong = value.empty() || value == "-1" || value == "NoDevFiles" || value == "none";
-  for (const std::string& part : path_elements(value)) (void)part;
   std::string_view rest = value;
   while (!rest.empty() && !wrong) {
     const std::string_view part = rest.substr(0, rest.find(','));
@@ -270,6 +268,6 @@ constexpr Rule rules[] = {
 
 }  // namespace
 
-std::span<const Rule> observed_rules() { return rules; }
+std::span<const Rule> observed_error_rules() { return rules; }
 
 }  // namespace gpuvet

@@ -221,6 +221,40 @@ void read_libraries(const PastedText& text, Machine& machine) {
   }
 }
 
+/// CUDA libraries that the text shows as files: outputs of ls, find, where, ldconfig -p, but no error messages.
+void read_library_files(const PastedText& text, Machine& machine) {
+  static const RE2 file{R"re(((?:/[^\s:'"<>|]*/|[A-Za-z]:\\[^:*?"<>|]*\\)(?:lib(?:cud|cub|cuf|cur|cus|nv|nccl|npp)[A-Za-z0-9_-]*\.so[.0-9]*|(?:cud|cub|cuf|cur|cus|nv)[A-Za-z0-9_]*\.dll)))re"};
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < text.lines.size() && kept < 200; ++i) {
+    const std::string& line = text.lines[i].text;
+    bool message = false;
+    for (const std::string_view word : {"cannot ", "No such file", "not found", "rror", "Could not", "Traceback", "undefined symbol", "Possible files"})
+      message |= line.find(word) != std::string::npos;
+    if (message) continue;
+    const PasteSegment* segment = segment_of(text, i);
+    if (segment != nullptr && segment->line == i && !segment->command.empty()) continue;
+    StringPiece rest = piece(line), path;
+    while (kept < 200 && RE2::FindAndConsume(&rest, file, &path)) {
+      ++kept;
+      const std::string_view whole = view(path);
+      const std::size_t slash = whole.find_last_of("/\\");
+      add_observation(machine, text, i, "library-seen", {{"path", std::string(whole)}, {"name", std::string(whole.substr(slash + 1))}});
+    }
+  }
+}
+
+/// Display adapters that are named without lspci: wmic, PowerShell, system reports.
+void read_other_gpus(const PastedText& text, Machine& machine) {
+  static const RE2 other{R"re(((?:AMD )?Radeon(?:\(TM\)| RX| Pro| VII)?[ A-Za-z0-9()]*|Intel\(R\) (?:UHD|HD|Iris)[^|,]*Graphics[ A-Za-z0-9]*|Intel\(R\) Arc\S* [A-Z0-9]+|\bgfx(?:9|10|11|12)\d\d?\b))re"};
+  for (std::size_t i = 0; i < text.lines.size(); ++i) {
+    StringPiece name;
+    if (text.lines[i].text.size() < 300 && RE2::PartialMatch(piece(text.lines[i].text), other, &name)) {
+      const bool amd = view(name).find("Intel") == std::string_view::npos;
+      add_observation(machine, text, i, "other-gpu", {{"vendor", amd ? "amd" : "intel"}, {"name", std::string(trimmed(view(name)))}});
+    }
+  }
+}
+
 void read_modules(const PastedText& text, Machine& machine) {
   const Patterns& p = patterns();
   for (std::size_t i = 0; i < text.lines.size(); ++i) {
@@ -292,6 +326,8 @@ void read_driver(const PastedText& text, const Knowledge& knowledge, Machine& ma
   read_dkms(text, machine);
   read_nodes(text, machine);
   read_libraries(text, machine);
+  read_library_files(text, machine);
+  read_other_gpus(text, machine);
   read_modules(text, machine);
   read_answers(text, machine);
 }

@@ -123,7 +123,8 @@ void SignatureMatcher::match_errors(std::string_view line, std::vector<Observati
     if (code <= 0) return;
     const std::string number = std::to_string(code);
     const bool known = std::ranges::any_of(found, [&](const Observation& o) {
-      return o.meaning == "cuda-error" && o.parameters.at("code") == number;
+      const auto code_of = o.parameters.find("code");
+      return o.meaning == "cuda-error" && code_of != o.parameters.end() && code_of->second == number;
     });
     if (known) return;
     Observation observation;

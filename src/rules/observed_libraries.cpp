@@ -1,0 +1,212 @@
+// Libraries that a text says are not found, pairs that do not fit, and builds without code for the GPU.
+
+#include <algorithm>
+#include <array>
+
+#include "knowledge/cuda_libraries.h"
+#include "rules/evidence.h"
+#include "rules/observed.h"
+#include "rules/software.h"
+
+namespace gpuvet {
+namespace {
+
+using Context = RuleContext;
+using Result = std::optional<Finding>;
+
+/// Python environments of the text, with or without a framework in what is shown of them.
+std::span<const PythonEnvironment> environments(const Context& context) {
+  const auto* list = context.machine.python.environments.get();
+  return list == nullptr ? std::span<const PythonEnvironment>() : std::span<const PythonEnvironment>(*list);
+}
+
+/// The first library of CUDA (not of the driver) that a message says is not found.
+const Observation* missing_library(const Context& context) {
+  for (const char* meaning : {"shared-library-not-found", "dll-not-found", "tensorflow-dynamic-library-not-loaded"}) {
+    for (const Observation* o : all_observed(context.machine, meaning)) {
+      const std::string_view library = value_of(*o, "library");
+      if (library.empty() || library.starts_with("libcuda.so") || library.starts_with("libnvidia-")) continue;
+      return o;
+    }
+  }
+  return nullptr;
+}
+
+/// "libcudart.so.11.0" → "libcudart.so"; "cudart64_110.dll" → "cudart64_".
+std::string stem_of(std::string_view library) {
+  if (const std::size_t at = library.find(".so"); at != std::string_view::npos) return std::string(library.substr(0, at + 3));
+  const std::size_t end = library.find_first_of("0123456789", library.find('_') == std::string_view::npos ? 0 : library.find('_'));
+  return std::string(library.substr(0, end));
+}
+
+/// Is `file` ("libcudart.so.11.1.74") a file that serves the name ("libcudart.so.11.0")? By the same name, or one that extends it.
+bool serves(std::string_view file, std::string_view library) {
+  return file == library || (file.starts_with(library) && file.size() > library.size() && file[library.size()] == '.');
+}
+
+Result on_disk(const Context& context) {
+  const Observation* missing = missing_library(context);
+  if (missing == nullptr) return std::nullopt;
+  const std::string_view library = value_of(*missing, "library");
+  for (const Observation* seen : all_observed(context.machine, "library-seen"))
+    if (serves(value_of(*seen, "name"), library)) return text_finding(0.93, {missing, seen});
+  return std::nullopt;
+}
+
+/// Only files of another release of the library are shown, or the toolkit is of a release that brings another name.
+Result other_release(const Context& context) {
+  const Observation* missing = missing_library(context);
+  if (missing == nullptr) return std::nullopt;
+  const std::string_view library = value_of(*missing, "library");
+  const Observation* other = nullptr;
+  for (const Observation* seen : all_observed(context.machine, "library-seen")) {
+    const std::string_view name = value_of(*seen, "name");
+    if (serves(name, library)) return std::nullopt;
+    if (name.starts_with(stem_of(library)) && name.size() > stem_of(library).size()) other = seen;
+  }
+  if (other != nullptr) return text_finding(0.92, {missing, other});
+  const auto known = cuda_library(context.knowledge, library);
+  if (!known || known->cuda.empty()) return std::nullopt;
+  for (const Observation* nvcc : all_observed(context.machine, "nvcc-version")) {
+    const auto have = CudaVersion::parse(value_of(*nvcc, "release"));
+    if (!have) continue;
+    // "12", "11.1-11.8 12": the major of the toolkit is in none of the words.
+    const std::string major = std::to_string(have->major);
+    bool same = false;
+    std::string_view rest = known->cuda;
+    while (!rest.empty()) {
+      const std::string_view word = rest.substr(0, rest.find(' '));
+      same |= word == major || word.starts_with(major + ".");
+      rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    }
+    if (!same) return text_finding(0.9, {missing, nvcc});
+  }
+  return std::nullopt;
+}
+
+/// Messages of a loader that found the wrong copy, and LD_LIBRARY_PATH leading to another toolkit.
+Result shadowed(const Context& context) {
+  const std::string_view path = variable(context.machine, "LD_LIBRARY_PATH");
+  if (path.find("cuda") == std::string_view::npos) return std::nullopt;
+  for (const Observation& o : observations(context.machine)) {
+    const bool library_trouble = o.meaning == "undefined-symbol" || o.meaning == "symbol-version-not-found" || o.meaning == "jax-no-gpu" ||
+                                 o.meaning == "cuda-library-older" || o.meaning == "cudnn-version-mismatch" ||
+                                 o.origin.text.find("Unable to load cu") != std::string::npos || o.origin.text.find("library was not found") != std::string::npos;
+    if (!library_trouble) continue;
+    Finding finding = text_finding(0.82, {&o});
+    finding.evidence.push_back(quote_variable(context.machine, "LD_LIBRARY_PATH"));
+    return finding;
+  }
+  return std::nullopt;
+}
+
+/// Wheels of one library for two CUDA majors in one environment, and a symbol of that library is missing.
+Result duplicate_wheels(const Context& context) {
+  for (const PythonEnvironment& environment : environments(context)) {
+    for (const PythonPackage& package : environment.packages) {
+      if (!package.name.starts_with("nvidia-") || !package.name.ends_with("-cu12")) continue;
+      const std::string stem = package.name.substr(0, package.name.size() - 5);
+      const PythonPackage* other = find_package(environment, stem + "-cu13");
+      if (other == nullptr) other = find_package(environment, stem + "-cu11");
+      if (other == nullptr) continue;
+      const Observation* symbol = nullptr;
+      for (const Observation* o : all_observed(context.machine, "undefined-symbol"))
+        if (symbol == nullptr) symbol = o;
+      for (const Observation& o : observations(context.machine))
+        if (symbol == nullptr && o.origin.text.find("undefined symbol") != std::string::npos) symbol = &o;
+      Finding finding = text_finding(symbol != nullptr ? 0.96 : 0.4, {symbol});
+      finding.evidence.push_back(quote(package));
+      finding.evidence.push_back(quote(*other));
+      return finding;
+    }
+  }
+  return std::nullopt;
+}
+
+// ---- GPU code ---------------------------------------------------------------------------------------------------------
+
+const Observation* no_kernel(const Context& context) {
+  if (const Observation* error = observed_error(context.machine, 209)) return error;
+  if (const Observation* error = observed_error(context.machine, 98)) return error;
+  return observed(context.machine, "no-kernel-image");
+}
+
+/// A message about a file of an extension, not of the framework itself.
+const Observation* in_extension(const Context& context) {
+  for (const Observation& o : observations(context.machine)) {
+    for (const char* name : {"flash_attn", "xformers", "bitsandbytes", "csrc/libbitsandbytes", "apex", "deepspeed", "vllm/_C", "sageattention", "causal_conv1d", "mamba_ssm", "torch_scatter", "pytorch3d", "detectron2", "exllama", "auto_gptq"})
+      if (o.origin.text.find(name) != std::string::npos && (o.meaning == "cuda-error" || o.meaning == "no-kernel-image")) return &o;
+  }
+  return nullptr;
+}
+
+std::optional<ComputeCapability> capability(const Context& context) {
+  for (const MachineGpu& gpu : context.gpus)
+    if (gpu.identity.compute_capability) return gpu.identity.compute_capability;
+  for (const Observation* o : all_observed(context.machine, "gpu-capability"))
+    if (const auto parsed = ComputeCapability::parse(value_of(*o, "capability"))) return parsed;
+  return std::nullopt;
+}
+
+/// Which side of the build's targets the GPU is on. Where the text does not list them: Turing and newer are in every build that
+/// is maintained, so an older GPU was dropped.
+bool surely_old(const Context& context) {
+  const auto cc = capability(context);
+  return cc && (cc->major < 7 || (cc->major == 7 && cc->minor < 5));
+}
+
+Result arch_missing(const Context& context) {
+  const Observation* error = no_kernel(context);
+  if (error == nullptr) return std::nullopt;
+  const bool extension = in_extension(context) != nullptr;
+  if (surely_old(context)) return text_finding(0.35, {error});
+  return text_finding(extension ? 0.4 : capability(context) || context.in(World::Jetson) ? 0.9 : 0.62, {error});
+}
+
+Result arch_dropped(const Context& context) {
+  const Observation* error = no_kernel(context);
+  if (error == nullptr) return std::nullopt;
+  if (surely_old(context)) return text_finding(0.88, {error});
+  return capability(context) ? std::nullopt : Result(text_finding(0.3, {error}));
+}
+
+Result extension_arch(const Context& context) {
+  const Observation* error = in_extension(context);
+  if (error == nullptr) return std::nullopt;
+  return text_finding(0.8, {error});
+}
+
+/// TensorFlow has no CUDA on native Windows from 2.11 on.
+Result no_build_for_windows(const Context& context) {
+  const Observation* windows = observed(context.machine, "windows");
+  if (windows == nullptr || context.in(World::Wsl2)) return std::nullopt;
+  for (const PythonEnvironment& environment : environments(context)) {
+    const PythonPackage* package = find_package(environment, "tensorflow");
+    if (package == nullptr) continue;
+    const auto version = ReleaseVersion::parse(package->version);
+    const auto first = ReleaseVersion::parse("2.11");
+    if (!version || !first || *version < *first) continue;
+    const Observation* absent = observed(context.machine, "gpu-not-available");
+    Finding finding = text_finding(absent != nullptr ? 0.94 : 0.6, {absent, windows});
+    finding.evidence.push_back(quote(*package));
+    return finding;
+  }
+  return std::nullopt;
+}
+
+constexpr Rule rules[] = {
+    {"cuda-runtime-lib-not-on-path", on_disk},
+    {"toolkit-version-not-what-framework-wants", other_release},
+    {"cuda-lib-shadowed-ld-library-path", shadowed},
+    {"duplicate-nvidia-pip-libs", duplicate_wheels},
+    {"framework-has-no-gpu-build-for-os", no_build_for_windows},
+    {"extension-arch-missing", extension_arch},
+    {"no-kernel-image-arch-missing", arch_missing},
+    {"gpu-arch-dropped-by-framework", arch_dropped},
+};
+
+}  // namespace
+
+std::span<const Rule> observed_library_rules() { return rules; }
+
+}  // namespace gpuvet

@@ -1,0 +1,250 @@
+// Device nodes, modules, containers and WSL as a text shows them.
+
+#include <algorithm>
+#include <set>
+
+#include "rules/evidence.h"
+#include "rules/observed.h"
+#include "rules/software.h"
+
+namespace gpuvet {
+namespace {
+
+using Context = RuleContext;
+using Result = std::optional<Finding>;
+
+/// The first observation whose line has every one of these parts.
+const Observation* line_with(const Context& context, std::initializer_list<std::string_view> parts) {
+  for (const Observation& o : observations(context.machine))
+    if (std::ranges::all_of(parts, [&](std::string_view part) { return o.origin.text.find(part) != std::string::npos; })) return &o;
+  return nullptr;
+}
+
+const Observation* container(const Context& context) {
+  if (const Observation* command = observed(context.machine, "container-command")) return command;
+  return observed(context.machine, "container-image");
+}
+
+bool wsl2(const Context& context) { return context.in(World::Wsl2); }
+
+const Observation* cuda_failure(const Context& context) {
+  for (const Observation& o : observations(context.machine))
+    if (o.meaning == "cuda-error" || o.meaning == "gpu-not-available" || o.meaning == "torch-cuda-unavailable" || o.meaning == "cuinit-failed" || o.meaning == "no-gpu-seen")
+      return &o;
+  return nullptr;
+}
+
+// ---- module and nodes ----------------------------------------------------------------------------------------------
+
+Result headers_missing(const Context& context) {
+  const Observation* missing = observed(context.machine, "kernel-headers-missing");
+  if (missing == nullptr || context.in(World::Wsl1)) return std::nullopt;
+  const auto* running = context.machine.os.kernel.get();
+  const bool of_running = running == nullptr || *running == value_of(*missing, "kernel");
+  return text_finding(of_running ? 0.92 : 0.3, {missing});
+}
+
+/// nvidia-smi needs no nvidia-uvm, CUDA does.
+Result uvm_node_missing(const Context& context) {
+  const Observation* listed = observed(context.machine, "device-nodes-listed");
+  if (listed == nullptr || wsl2(context)) return std::nullopt;
+  const Observation* gpu = nullptr;
+  for (const Observation* node : all_observed(context.machine, "device-node")) {
+    if (value_of(*node, "path") == "/dev/nvidia-uvm") return std::nullopt;
+    if (value_of(*node, "path") == "/dev/nvidiactl" || gpu == nullptr) gpu = node;
+  }
+  const Observation* failure = cuda_failure(context);
+  return text_finding(failure != nullptr ? 0.94 : 0.6, {gpu, failure});
+}
+
+/// A node that only its group may open, and a program that was refused.
+Result node_permissions(const Context& context) {
+  const Observation* refused = line_with(context, {"Insufficient Permissions"});
+  for (const Observation* node : all_observed(context.machine, "device-node")) {
+    const std::string_view mode = value_of(*node, "mode");
+    if (mode.size() == 9 && mode[7] == '-' && value_of(*node, "path").starts_with("/dev/nvidia"))
+      return text_finding(refused != nullptr ? 0.95 : cuda_failure(context) != nullptr ? 0.6 : 0.3, {node, refused});
+  }
+  if (refused != nullptr) return text_finding(0.75, {refused});
+  return std::nullopt;
+}
+
+// ---- GPUs ----------------------------------------------------------------------------------------------------------
+
+bool shows_nvidia(const Context& context) {
+  return !context.gpus.empty() || observed(context.machine, "smi-works") != nullptr || observed(context.machine, "gpu") != nullptr ||
+         observed(context.machine, "nvidia-pci-device") != nullptr;
+}
+
+Result other_vendor(const Context& context) {
+  const Observation* other = observed(context.machine, "other-gpu", {{"vendor", "amd"}});
+  if (other == nullptr || shows_nvidia(context)) return std::nullopt;
+  const Observation* failure = cuda_failure(context);
+  if (failure == nullptr) failure = observed(context.machine, "no-driver-seen");
+  if (failure == nullptr) failure = line_with(context, {"NVIDIA driver"});
+  return text_finding(failure != nullptr ? 0.93 : 0.3, {other, failure});
+}
+
+Result no_gpu(const Context& context) {
+  if (shows_nvidia(context)) return std::nullopt;
+  const Observation* other = observed(context.machine, "other-gpu", {{"vendor", "intel"}});
+  const Observation* adapters = line_with(context, {"no adapters were found"});
+  if (adapters != nullptr) return text_finding(other != nullptr ? 0.94 : 0.6, {adapters, other});
+  if (other == nullptr) return std::nullopt;
+  const Observation* failure = cuda_failure(context);
+  return failure != nullptr ? Result(text_finding(0.55, {other, failure})) : std::nullopt;
+}
+
+/// GPUs behind one switch that hang with peer-to-peer and work without.
+Result peer_to_peer(const Context& context) {
+  const Observation* without = nullptr;
+  for (const Observation* o : all_observed(context.machine, "variable"))
+    if (value_of(*o, "name") == "NCCL_P2P_DISABLE" && value_of(*o, "value") == "1") without = o;
+  const Observation* hang = observed(context.machine, "hang");
+  if (without == nullptr) return std::nullopt;
+  return text_finding(hang != nullptr ? 0.9 : 0.55, {hang, without});
+}
+
+// ---- containers ------------------------------------------------------------------------------------------------------
+
+Result without_compute(const Context& context) {
+  const Observation* libcuda = observed(context.machine, "shared-library-not-found", {{"library", "libcuda.so.1"}});
+  for (const Observation* request : all_observed(context.machine, "device-requests")) {
+    const std::string_view capabilities = value_of(*request, "capabilities");
+    if (capabilities.find("utility") != std::string_view::npos && capabilities.find("compute") == std::string_view::npos)
+      return text_finding(libcuda != nullptr ? 0.95 : 0.8, {request, libcuda});
+  }
+  for (const Observation* o : all_observed(context.machine, "variable")) {
+    const std::string_view value = value_of(*o, "value");
+    if (value_of(*o, "name") == "NVIDIA_DRIVER_CAPABILITIES" && value != "all" && value.find("compute") == std::string_view::npos)
+      return text_finding(libcuda != nullptr ? 0.94 : 0.75, {o, libcuda});
+  }
+  if (libcuda != nullptr && libcuda->place == "container" && observed(context.machine, "smi-works") != nullptr)
+    return text_finding(0.6, {libcuda});
+  return std::nullopt;
+}
+
+Result desktop_vm(const Context& context) {
+  const Observation* desktop = observed(context.machine, "docker-desktop");
+  if (desktop == nullptr || wsl2(context) || observed(context.machine, "windows") != nullptr) return std::nullopt;
+  const Observation* failure = line_with(context, {"nvidia-container-cli"});
+  if (failure == nullptr) failure = line_with(context, {"could not select device driver"});
+  return text_finding(failure != nullptr ? 0.95 : 0.5, {desktop, failure});
+}
+
+Result lost_after_reload(const Context& context) {
+  const Observation* unknown = line_with(context, {"NVML: Unknown Error"});
+  if (unknown == nullptr) return std::nullopt;
+  const bool in_container = unknown->place == "container" || container(context) != nullptr || context.in(World::Container);
+  return text_finding(in_container ? 0.93 : 0.6, {unknown});
+}
+
+Result runtime_is_runc(const Context& context) {
+  const Observation* runtime = observed(context.machine, "default-runtime", {{"runtime", "runc"}});
+  const Observation* hint = line_with(context, {"default runtime to `nvidia`"});
+  const Observation* plugin = line_with(context, {"could not load NVML library"});
+  if (runtime == nullptr && hint == nullptr) return std::nullopt;
+  if (runtime != nullptr && (hint != nullptr || plugin != nullptr)) return text_finding(0.96, {runtime, hint, plugin});
+  if (hint != nullptr) return text_finding(0.85, {hint, plugin});
+  return std::nullopt;
+}
+
+/// Driver libraries of several versions, or an empty file in the place of an injected one.
+Result stale_libraries(const Context& context) {
+  const Observation* empty = nullptr;
+  const Observation* first = nullptr;
+  std::set<std::string> versions;
+  for (const Observation* library : all_observed(context.machine, "driver-library")) {
+    if (value_of(*library, "size") == "0") empty = library;
+    const std::string_view path = value_of(*library, "path");
+    const std::size_t at = path.find(".so.");
+    if (at == std::string_view::npos || path.substr(at + 4) == "1") continue;
+    if (first == nullptr) first = library;
+    versions.insert(std::string(path.substr(at + 4)));
+  }
+  const Observation* mismatch = line_with(context, {"river/library version mismatch"});
+  const Observation* exists = line_with(context, {"mount error", "file exists"});
+  if (exists != nullptr && !wsl2(context)) return text_finding(0.9, {exists});
+  if (empty != nullptr && (mismatch != nullptr || versions.size() > 1)) return text_finding(0.95, {empty, mismatch});
+  if (versions.size() > 1 && mismatch != nullptr && container(context) != nullptr) return text_finding(0.9, {first, mismatch});
+  return std::nullopt;
+}
+
+Result toolkit_too_old(const Context& context) {
+  if (!wsl2(context) || container(context) == nullptr) return std::nullopt;
+  const Observation* error = observed_error(context.machine, 500);
+  if (error == nullptr) return std::nullopt;
+  return text_finding(0.93, {error, observed(context.machine, "container-toolkit")});
+}
+
+/// A container was started without asking for a GPU, and what runs in it sees none.
+Result not_given(const Context& context) {
+  const Observation* without = observed(context.machine, "container-command", {{"gpus", "no"}, {"verb", "run"}});
+  if (without == nullptr || observed(context.machine, "container-command", {{"gpus", "yes"}}) != nullptr) {
+    const Observation* none = observed(context.machine, "device-requests", {{"gpus", "no"}});
+    if (none == nullptr) return std::nullopt;
+    return text_finding(cuda_failure(context) != nullptr ? 0.9 : 0.6, {none});
+  }
+  const Observation* failure = cuda_failure(context);
+  if (failure == nullptr) failure = line_with(context, {"nvidia-smi", "not found"});
+  if (failure == nullptr) failure = observed(context.machine, "shared-library-not-found");
+  return failure != nullptr ? Result(text_finding(0.82, {without, failure})) : std::nullopt;
+}
+
+// ---- WSL -------------------------------------------------------------------------------------------------------------
+
+Result wsl1(const Context& context) {
+  if (!context.in(World::Wsl1)) return std::nullopt;
+  Finding finding = text_finding(0.96, {});
+  finding.evidence.push_back(quote(context.machine.os.wsl, "text"));
+  return finding;
+}
+
+Result tcc_mode(const Context& context) {
+  if (!wsl2(context)) return std::nullopt;
+  const Observation* tcc = observed(context.machine, "smi-gpu", {{"mode", "TCC"}});
+  if (tcc == nullptr) return std::nullopt;
+  return text_finding(0.94, {tcc, line_with(context, {"GPU access blocked"})});
+}
+
+Result libcuda_link(const Context& context) {
+  if (!wsl2(context) && line_with(context, {"/usr/lib/wsl/lib"}) == nullptr) return std::nullopt;
+  const Observation* missing = observed(context.machine, "shared-library-not-found", {{"library", "libcuda.so"}});
+  if (missing == nullptr) missing = observed(context.machine, "libcuda-so-missing");
+  if (missing == nullptr) missing = observed(context.machine, "shared-library-not-found", {{"library", "libcuda.so.1"}});
+  return missing != nullptr ? Result(text_finding(0.93, {missing, line_with(context, {"/usr/lib/wsl/lib"})})) : std::nullopt;
+}
+
+Result libraries_in_image(const Context& context) {
+  if (!wsl2(context)) return std::nullopt;
+  const Observation* exists = line_with(context, {"file exists"});
+  return exists != nullptr && container(context) != nullptr ? Result(text_finding(0.93, {exists}))
+         : exists != nullptr                                ? Result(text_finding(0.9, {exists}))
+                                                            : std::nullopt;
+}
+
+constexpr Rule rules[] = {
+    {"no-nvidia-gpu-in-machine", no_gpu},
+    {"amd-or-rocm-with-cuda-package", other_vendor},
+    {"pcie-acs-iommu-p2p-hang", peer_to_peer},
+    {"dkms-headers-missing", headers_missing},
+    {"nvidia-uvm-device-missing", uvm_node_missing},
+    {"device-node-permissions", node_permissions},
+    {"container-not-given-gpu", not_given},
+    {"k8s-runtime-not-nvidia", runtime_is_runc},
+    {"driver-capabilities-without-compute", without_compute},
+    {"container-lost-gpu-after-daemon-reload", lost_after_reload},
+    {"container-toolkit-too-old-for-driver", toolkit_too_old},
+    {"docker-desktop-vm-no-gpu", desktop_vm},
+    {"stale-driver-libs-in-container", stale_libraries},
+    {"wsl1-not-wsl2", wsl1},
+    {"wsl-gpu-in-tcc-mode", tcc_mode},
+    {"wsl-libcuda-so-not-in-ldcache", libcuda_link},
+    {"wsl-driver-libs-in-image-or-distro", libraries_in_image},
+};
+
+}  // namespace
+
+std::span<const Rule> observed_world_rules() { return rules; }
+
+}  // namespace gpuvet
