@@ -73,7 +73,9 @@ bool names_as_consequence(const Finding& cause, const Finding& effect) {
 /// A likely finding whose record says that this one follows from it.
 bool is_explained(const std::vector<Finding>& findings, const Finding& effect) {
   return std::ranges::any_of(findings, [&](const Finding& cause) {
-    return cause.rank >= sure_enough && cause.severity >= effect.severity && names_as_consequence(cause, effect) &&
+    // A cause that is much less likely than what it would explain explains nothing.
+    return cause.rank >= sure_enough && cause.rank > effect.rank - 0.2 && cause.severity >= effect.severity &&
+           names_as_consequence(cause, effect) &&
            !(names_as_consequence(effect, cause) && effect.rank > cause.rank);
   });
 }
