@@ -44,9 +44,18 @@ bool serves(std::string_view file, std::string_view library) {
   return file == library || (file.starts_with(library) && file.size() > library.size() && file[library.size()] == '.');
 }
 
+/// The DLL is there, and this process does not look where it is.
+Result dll_on_disk(const Context& context) {
+  const Observation* missing = missing_library(context);
+  if (missing == nullptr || !value_of(*missing, "library").ends_with(".dll")) return std::nullopt;
+  for (const Observation* seen : all_observed(context.machine, "library-seen"))
+    if (value_of(*seen, "name") == value_of(*missing, "library")) return text_finding(0.93, {missing, seen});
+  return std::nullopt;
+}
+
 Result on_disk(const Context& context) {
   const Observation* missing = missing_library(context);
-  if (missing == nullptr) return std::nullopt;
+  if (missing == nullptr || value_of(*missing, "library").ends_with(".dll")) return std::nullopt;
   const std::string_view library = value_of(*missing, "library");
   for (const Observation* seen : all_observed(context.machine, "library-seen"))
     if (serves(value_of(*seen, "name"), library)) return text_finding(0.93, {missing, seen});
@@ -195,6 +204,7 @@ Result no_build_for_windows(const Context& context) {
 }
 
 constexpr Rule rules[] = {
+    {"windows-dll-search-path", dll_on_disk},
     {"cuda-runtime-lib-not-on-path", on_disk},
     {"toolkit-version-not-what-framework-wants", other_release},
     {"cuda-lib-shadowed-ld-library-path", shadowed},

@@ -219,6 +219,12 @@ void read_csv(const PastedText& text, const Knowledge& knowledge, Machine& machi
 }  // namespace
 
 void read_nvidia_smi(const PastedText& text, const Knowledge& knowledge, Machine& machine) {
+  for (std::size_t i = 0; i < text.lines.size(); ++i) {
+    // `nvidia-smi conf-compute -grs`
+    const std::string& line = text.lines[i].text;
+    if (line.find("Confidential Compute GPUs Ready state") != std::string::npos && line.find("not-ready") != std::string::npos)
+      add_observation(machine, text, i, "conf-compute-not-ready", {});
+  }
   read_table(text, knowledge, machine);
   read_list(text, knowledge, machine);
   read_query(text, knowledge, machine);
