@@ -119,10 +119,18 @@ struct Prompt {
   bool python = false, windows = false, root = false, container = false;
 };
 
-bool is_command_start(std::string_view s) {
-  if (s.empty()) return false;
-  const char c = s.front();
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '/' || c == '~' || c == '_' || c == '"' || c == '!';
+/// "# " is root's prompt and a comment's mark: only what is a command for sure counts as typed.
+bool is_root_command(std::string_view s) {
+  constexpr std::array<std::string_view, 62> commands{
+      "apt",     "apt-get", "bash",   "cat",     "cd",      "chmod",    "chroot",   "conda",   "crictl",     "ctr",     "curl",
+      "dkms",    "dmesg",   "dnf",    "docker",  "dpkg",    "echo",     "env",      "exit",    "export",     "find",    "gcc",
+      "getenforce", "grep", "head",   "id",      "insmod",  "journalctl", "kubectl", "ldconfig", "ldd",      "ls",      "lsmod",
+      "lspci",   "make",    "modinfo", "modprobe", "mokutil", "mount",  "nerdctl",  "nvcc",    "pacman",     "pip",     "pip3",
+      "podman",  "ps",      "python", "python3", "reboot",  "rmmod",    "rpm",      "service", "srun",       "sudo",    "systemctl",
+      "tail",    "uname",   "which",  "whoami",  "yum",     "zypper",   "envycontrol"};
+  const std::string_view word = s.substr(0, s.find(' '));
+  if (word.starts_with("./") || word.starts_with('/') || word.starts_with("nvidia-")) return true;
+  return std::ranges::find(commands, word) != commands.end();
 }
 
 /// A prompt at the beginning of a line.
@@ -155,7 +163,7 @@ Prompt prompt_of(std::string_view s) {
     }
   }
   for (const std::string_view mark : {"$ ", "# ", "% ", "❯ ", "➜ "}) {
-    if (rest.starts_with(mark) && (mark != "# " || is_command_start(rest.substr(2)))) {
+    if (rest.starts_with(mark) && (mark != "# " || is_root_command(rest.substr(2)))) {
       prompt.length = start + mark.size();
       prompt.root = mark == "# ";
       return prompt;

@@ -102,9 +102,20 @@ std::vector<Observation> SignatureMatcher::match(std::string_view line) const {
       if (group.data() != nullptr && !group.empty())
         observation.parameters.emplace(name, printable(std::string_view(group.data(), group.size()), 200));
     }
+    if (observation.meaning == "cuda-error") make_canonical(observation);
     found.push_back(std::move(observation));
   }
   return found;
+}
+
+/// A number that a pattern took from a line: old ones become today's; the name is added.
+void SignatureMatcher::make_canonical(Observation& observation) const {
+  const auto code = observation.parameters.find("code");
+  if (code == observation.parameters.end()) return;
+  if (const auto* row = knowledge_.table("cuda_old_error_numbers").find("old_code", code->second);
+      row != nullptr && knowledge_.cuda_error(std::atoi(code->second.c_str())).empty())
+    code->second = std::string(knowledge_.table("cuda_old_error_numbers").cell(*row, "code"));
+  observation.parameters.emplace("name", canonical_cuda_error_name(knowledge_, std::atoi(code->second.c_str())));
 }
 
 std::string canonical_cuda_error_name(const Knowledge& knowledge, int code) {
@@ -163,7 +174,11 @@ void SignatureMatcher::match_errors(std::string_view line, std::vector<Observati
   if (code != 0) return add(code, "message");
   if (!cuda) return;
   int number = 0;
-  if (!RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), patterns_->number, &number)) return;
+  re2::StringPiece rest(line.data(), line.size());
+  // "cuInit(0) returned 999": 0 is no error.
+  while (number == 0 && RE2::FindAndConsume(&rest, patterns_->number, &number)) {
+  }
+  if (number == 0) return;
   const Knowledge::Table& old = knowledge_.table("cuda_old_error_numbers");
   if (!knowledge_.cuda_error(number).empty()) return add(number, "number");
   if (const auto* row = old.find("old_code", std::to_string(number)))

@@ -31,6 +31,7 @@ class SignatureMatcher {
 
  private:
   struct Patterns;
+  void make_canonical(Observation& observation) const;
   void match_errors(std::string_view line, std::vector<Observation>& found) const;
 
   const Knowledge& knowledge_;

@@ -185,7 +185,7 @@ TEST_F(CompileData, Actions) {
 TEST_F(CompileData, Scenarios) {
   const auto check = [&] {
     Problems problems;
-    check_scenarios(root_.string(), (root_ / "scenarios").string(), problems);
+    check_scenarios(root_.string(), (root_ / "scenarios").string(), (root_ / "cases").string(), problems);
     return joined(problems);
   };
   write("scenarios/healthy/x.scenario", "");
@@ -196,6 +196,12 @@ TEST_F(CompileData, Scenarios) {
   fs::remove_all(root_ / "scenarios/stray");
   write("scenarios/a-rule/fires-x.scenario", "");
   write("scenarios/a-rule/near-miss-x.scenario", "");
+  EXPECT_EQ(check(), "");
+  // A kind that only texts show.
+  fs::remove_all(root_ / "scenarios/a-rule");
+  write("cases/a-rule/fires-x.txt", "");
+  EXPECT_TRUE(has(check(), "near-miss-*"));
+  write("cases/a-rule/near-miss-x.txt", "");
   EXPECT_EQ(check(), "");
 }
 

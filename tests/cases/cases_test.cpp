@@ -1,0 +1,114 @@
+// Texts and their causes: every text of tests/cases must be answered rightly, of ../shared/cases at least 95 %. Prints both figures.
+//
+//   SLUG/fires-NAME.txt      the root cause is SLUG; NAME.json beside it may say {"also_ok": [...]}
+//   SLUG/near-miss-NAME.txt  the root cause is not SLUG; NAME.json may say {"kind": "what-it-is"}, "unknown": none may be named
+//   unknown/NAME.txt         symptoms that do not decide: none may be named
+//   innocent/NAME.txt        no sign of a problem: nothing above a note
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "diagnose/explain.h"
+#include "rules/rule.h"
+#include "text/text_readers.h"
+
+namespace gpuvet {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string contents(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+nlohmann::json beside(fs::path path) {
+  path.replace_extension(".json");
+  if (!fs::exists(path)) return nlohmann::json::object();
+  return nlohmann::json::parse(contents(path));
+}
+
+Diagnosis answer(const fs::path& path) {
+  static const Knowledge knowledge;
+  static const SignatureMatcher matcher(knowledge);
+  return explain(machine_of_text(make_pasted_text(path.filename().string(), contents(path)), matcher, knowledge), knowledge);
+}
+
+std::string layer_of(const std::string& kind) {
+  const RuleRecord* record = find_rule_record(kind);
+  return record == nullptr ? kind : std::string(layer_name(record->layer));
+}
+
+bool accepts(const nlohmann::json& json, const std::string& wanted, const std::string& kind) {
+  if (kind == wanted) return true;
+  if (!json.contains("also_ok")) return false;
+  for (const auto& other : json["also_ok"])
+    if (other == kind) return true;
+  return false;
+}
+
+struct Score {
+  int right = 0, layer = 0, all = 0;
+  void add(bool kind_is_right, bool layer_is_right) {
+    ++all;
+    right += kind_is_right;
+    layer += layer_is_right;
+  }
+  void print(const char* name) const {
+    std::cout << name << ": " << right << " of " << all << " by kind, " << layer << " of " << all << " by layer\n";
+  }
+};
+
+TEST(Cases, Own) {
+  Score score;
+  for (const auto& folder : fs::directory_iterator(fs::path(GPUVET_SOURCE_DIR) / "tests/cases")) {
+    if (!folder.is_directory()) continue;
+    const std::string slug = folder.path().filename().string();
+    for (const auto& file : fs::directory_iterator(folder.path())) {
+      if (file.path().extension() != ".txt") continue;
+      const std::string name = slug + "/" + file.path().filename().string();
+      const Diagnosis diagnosis = answer(file.path());
+      const nlohmann::json json = beside(file.path());
+      const std::string& root = diagnosis.root_cause;
+      bool right = false;
+      if (slug == "unknown") {
+        right = root.empty() && diagnosis.verdict == Verdict::Unknown;
+      } else if (slug == "innocent") {
+        right = root.empty();
+        for (const Finding& finding : diagnosis.findings) right = right && finding.severity == Severity::Note;
+      } else if (file.path().filename().string().starts_with("fires-")) {
+        right = accepts(json, slug, root);
+      } else {
+        const std::string wanted = json.value("kind", "");
+        right = root != slug && (wanted.empty() || (wanted == "unknown" ? root.empty() : accepts(json, wanted, root)));
+      }
+      score.add(right, right || layer_of(root) == layer_of(slug));
+      EXPECT_TRUE(right) << name << ": named " << (root.empty() ? "nothing" : root);
+    }
+  }
+  score.print("tests/cases");
+}
+
+TEST(Cases, Shared) {
+  const fs::path folder = fs::path(GPUVET_SOURCE_DIR) / "../shared/cases";
+  if (!fs::exists(folder)) GTEST_SKIP() << "no ../shared/cases";
+  Score score;
+  for (const auto& file : fs::directory_iterator(folder)) {
+    if (file.path().extension() != ".txt") continue;
+    const nlohmann::json json = beside(file.path());
+    const std::string root = answer(file.path()).root_cause;
+    const bool right = accepts(json, json.value("kind", ""), root);
+    score.add(right, right || layer_of(root) == json.value("layer", ""));
+    if (!right) std::cout << file.path().filename().string() << ": named " << root << ", is " << json.value("kind", "") << "\n";
+  }
+  score.print("../shared/cases");
+  EXPECT_GE(score.right * 100, score.all * 95);
+}
+
+}  // namespace
+}  // namespace gpuvet
