@@ -17,6 +17,11 @@ constexpr double not_worth_a_line = 0.12;  // less likely ones are not shown
 
 bool applies(const RuleRecord& record, Worlds worlds) { return (worlds & ~record.worlds) == 0; }
 
+/// A text that says nothing of where it comes from may come from anywhere.
+bool may_apply(const RuleRecord& record, Worlds worlds) {
+  return worlds == static_cast<Worlds>(World::BareMetal) || (worlds & record.worlds) != 0;
+}
+
 /// Evidence of both, none twice.
 void add_evidence(Finding& to, const Finding& from) {
   for (const Origin& origin : from.evidence) {
@@ -57,7 +62,7 @@ std::vector<Finding> hypotheses(const RuleContext& context) {
   for (Finding& finding : signature_findings(context.machine)) {
     const RuleRecord* record = find_rule_record(finding.kind);
     if (record == nullptr) continue;
-    if (!applies(*record, context.worlds)) finding.rank *= out_of_world;
+    if (!may_apply(*record, context.worlds)) finding.rank *= out_of_world;
     merge(findings, std::move(finding));
   }
   return findings;

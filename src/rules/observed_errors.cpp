@@ -121,10 +121,24 @@ Result stub(const Context& context) {
   return finding;
 }
 
+const Observation* fabric_in_progress(const Context& context) {
+  return observed(context.machine, "smi-field", {{"section", "Fabric"}, {"key", "State"}, {"value", "In Progress"}});
+}
+
+/// The service runs and the GPUs still wait for it: they were not reset after it was started again.
+Result fabric_restarted(const Context& context) {
+  const Observation* error = observed_error(context.machine, 802);
+  const Observation* service = observed(context.machine, "service", {{"unit", "nvidia-fabricmanager"}, {"state", "active"}});
+  const Observation* state = fabric_in_progress(context);
+  if (service == nullptr || (error == nullptr && state == nullptr)) return std::nullopt;
+  return text_finding(state != nullptr ? 0.93 : 0.6, {service, state, error});
+}
+
 Result fabric(const Context& context) {
   const Observation* error = observed_error(context.machine, 802);
   if (error == nullptr) return std::nullopt;
-  const Observation* state = observed(context.machine, "smi-field", {{"section", "Fabric"}, {"key", "State"}, {"value", "In Progress"}});
+  const Observation* state = fabric_in_progress(context);
+  if (observed(context.machine, "service", {{"unit", "nvidia-fabricmanager"}, {"state", "active"}}) != nullptr) return text_finding(0.3, {error});
   return text_finding(state != nullptr ? 0.93 : 0.7, {error, state});
 }
 
@@ -235,6 +249,68 @@ Result visible_devices(const Context& context) {
   return finding;
 }
 
+/// Under WSL2 the driver is Windows' one, whoever asks for a newer.
+Result windows_driver_too_old(const Context& context) {
+  if (!in_wsl(context)) return std::nullopt;
+  const Observation* error = too_old(context);
+  for (const Observation& o : observations(context.machine))
+    if (error == nullptr && o.origin.text.find("unsatisfied condition: cuda") != std::string::npos) error = &o;
+  if (error == nullptr) return std::nullopt;
+  return text_finding(0.96, {error, observed(context.machine, "windows-driver")});
+}
+
+Result mig_without_instance(const Context& context) {
+  const Observation* none = observed(context.machine, "mig-no-instances");
+  return none != nullptr ? Result(text_finding(0.92, {none, observed_error(context.machine, 100)})) : std::nullopt;
+}
+
+/// CUDA_VISIBLE_DEVICES with several MIG instances: a process gets the first.
+Result two_instances(const Context& context) {
+  const std::string_view value = variable(context.machine, "CUDA_VISIBLE_DEVICES");
+  const std::size_t first = value.find("MIG-");
+  if (first == std::string_view::npos || value.find("MIG-", first + 4) == std::string_view::npos) return std::nullopt;
+  Finding finding = text_finding(0.95, {observed_error(context.machine, 101)});
+  finding.evidence.push_back(quote_variable(context.machine, "CUDA_VISIBLE_DEVICES"));
+  return finding;
+}
+
+const Observation* unknown_error(const Context& context) {
+  if (const Observation* error = observed_error(context.machine, 999)) return error;
+  for (const Observation& o : observations(context.machine))
+    if (o.origin.text.find("CUDA unknown error") != std::string::npos) return &o;
+  return nullptr;
+}
+
+Result after_resume(const Context& context) {
+  const Observation* error = unknown_error(context);
+  const auto* events = context.machine.kernel_log.events.get();
+  if (error == nullptr || events == nullptr) return std::nullopt;
+  for (const LogEvent& event : *events) {
+    if (event.kind != "resume" && event.kind != "suspend") continue;
+    Finding finding = text_finding(0.93, {error});
+    finding.evidence.push_back(quote(event));
+    return finding;
+  }
+  return std::nullopt;
+}
+
+/// Error 999 although module, nodes and library were looked at and are there.
+Result unexplained(const Context& context) {
+  const Observation* error = unknown_error(context);
+  if (error == nullptr) return std::nullopt;
+  const Observation* uvm = observed(context.machine, "device-node", {{"path", "/dev/nvidia-uvm"}});
+  const bool module = context.machine.kernel_driver.version.is_known();
+  return text_finding(uvm != nullptr && module ? 0.6 : 0.25, {error, uvm});
+}
+
+/// nvidia-smi numbers by the bus, CUDA the fastest first, unless CUDA_DEVICE_ORDER says otherwise.
+Result renumbered(const Context& context) {
+  const Observation* order = observed(context.machine, "variable", {{"name", "CUDA_DEVICE_ORDER"}, {"value", "PCI_BUS_ID"}});
+  if (order == nullptr || context.gpus.size() < 2 || observed_error(context.machine, 100) != nullptr) return std::nullopt;
+  const bool different = std::ranges::any_of(context.gpus, [&](const MachineGpu& gpu) { return gpu.identity.name != context.gpus.front().identity.name; });
+  return different ? Result(text_finding(0.85, {order})) : std::nullopt;
+}
+
 Result forked(const Context& context) {
   const Observation* error = observed_error(context.machine, 3);
   const Observation* fork = observed(context.machine, "forked-process");
@@ -256,6 +332,13 @@ constexpr Rule rules[] = {
     {"forward-compat-on-unsupported-gpu", forward_compat},
     {"compat-libcuda-shadows-driver-in-container", compat_shadows},
     {"fabric-manager-not-running", fabric},
+    {"fabric-manager-restarted-without-gpu-reset", fabric_restarted},
+    {"wsl-windows-driver-too-old", windows_driver_too_old},
+    {"mig-enabled-no-instance", mig_without_instance},
+    {"mig-only-one-instance-per-process", two_instances},
+    {"uvm-broken-after-suspend", after_resume},
+    {"cuinit-error-unexplained", unexplained},
+    {"cuda-visible-devices-renumbered", renumbered},
     {"confidential-compute-not-ready", confidential},
     {"vgpu-unlicensed", unlicensed},
     {"mps-daemon-problem", mps},

@@ -185,6 +185,37 @@ Result extension_arch(const Context& context) {
   return text_finding(0.8, {error});
 }
 
+/// The installed build is for the CPU: its version or its own words say so, and no GPU was seen by it.
+Result cpu_build(const Context& context) {
+  const Observation* absent = observed(context.machine, "gpu-not-available");
+  for (const PythonEnvironment& environment : environments(context)) {
+    for (const FrameworkBuild& build : environment.frameworks) {
+      if (build.flavour != "cpu" && build.version.find("+cpu") == std::string::npos) continue;
+      Finding finding = text_finding(absent != nullptr ? 0.93 : 0.7, {absent});
+      finding.evidence.push_back(quote(build));
+      return finding;
+    }
+    for (const PythonPackage& package : environment.packages) {
+      if (package.version.find("+cpu") == std::string::npos) continue;
+      Finding finding = text_finding(absent != nullptr ? 0.93 : 0.7, {absent});
+      finding.evidence.push_back(quote(package));
+      return finding;
+    }
+  }
+  return std::nullopt;
+}
+
+Result cpu_build_on_aarch64(const Context& context) {
+  if (!context.machine.os.architecture.is("aarch64")) return std::nullopt;
+  auto finding = cpu_build(context);
+  if (finding) finding->rank = 0.95;
+  return finding;
+}
+
+Result cpu_build_elsewhere(const Context& context) {
+  return context.machine.os.architecture.is("aarch64") ? std::nullopt : cpu_build(context);
+}
+
 /// TensorFlow has no CUDA on native Windows from 2.11 on.
 Result no_build_for_windows(const Context& context) {
   const Observation* windows = observed(context.machine, "windows");
@@ -210,6 +241,8 @@ constexpr Rule rules[] = {
     {"cuda-lib-shadowed-ld-library-path", shadowed},
     {"duplicate-nvidia-pip-libs", duplicate_wheels},
     {"framework-has-no-gpu-build-for-os", no_build_for_windows},
+    {"cpu-only-framework-aarch64", cpu_build_on_aarch64},
+    {"cpu-only-framework", cpu_build_elsewhere},
     {"extension-arch-missing", extension_arch},
     {"no-kernel-image-arch-missing", arch_missing},
     {"gpu-arch-dropped-by-framework", arch_dropped},

@@ -179,16 +179,59 @@ Result toolkit_too_old(const Context& context) {
 
 /// A container was started without asking for a GPU, and what runs in it sees none.
 Result not_given(const Context& context) {
-  const Observation* without = observed(context.machine, "container-command", {{"gpus", "no"}, {"verb", "run"}});
-  if (without == nullptr || observed(context.machine, "container-command", {{"gpus", "yes"}}) != nullptr) {
-    const Observation* none = observed(context.machine, "device-requests", {{"gpus", "no"}});
-    if (none == nullptr) return std::nullopt;
-    return text_finding(cuda_failure(context) != nullptr ? 0.9 : 0.6, {none});
+  if (const Observation* none = observed(context.machine, "device-requests", {{"gpus", "no"}}))
+    return text_finding(cuda_failure(context) != nullptr ? 0.93 : 0.6, {none, cuda_failure(context)});
+  // A failure belongs to the container command before it.
+  const auto commands = all_observed(context.machine, "container-command");
+  for (const Observation& o : observations(context.machine)) {
+    const bool failed = o.meaning == "cuda-error" || o.meaning == "gpu-not-available" || o.meaning == "no-gpu-seen" ||
+                        o.meaning == "torch-cuda-unavailable" || o.meaning == "cuinit-failed" ||
+                        (o.meaning == "shared-library-not-found" && value_of(o, "library") == "libcuda.so.1") ||
+                        (o.origin.text.find("nvidia-smi") != std::string::npos && o.origin.text.find("not found") != std::string::npos);
+    if (!failed || o.origin.text.find("nvidia-container-cli") != std::string::npos) continue;
+    const Observation* before = nullptr;
+    for (const Observation* command : commands)
+      if (command->origin.line < o.origin.line) before = command;
+    if (before != nullptr && value_of(*before, "gpus") == "no" && value_of(*before, "verb") == "run") return text_finding(0.9, {before, &o});
   }
-  const Observation* failure = cuda_failure(context);
-  if (failure == nullptr) failure = line_with(context, {"nvidia-smi", "not found"});
-  if (failure == nullptr) failure = observed(context.machine, "shared-library-not-found");
-  return failure != nullptr ? Result(text_finding(0.82, {without, failure})) : std::nullopt;
+  return std::nullopt;
+}
+
+/// No module and no package of the driver, and a GPU on the bus.
+Result driver_not_listed(const Context& context) {
+  const Observation* absent = observed(context.machine, "driver-not-listed");
+  if (absent == nullptr || wsl2(context)) return std::nullopt;
+  const bool both = observed(context.machine, "driver-not-listed", {{"where", "modules"}}) != nullptr;
+  return text_finding(both ? 0.93 : 0.6, {absent});
+}
+
+// Messages that mean nothing: named where nothing else is.
+Result link_warning(const Context& context) {
+  const Observation* warning = line_with(context, {"libcuda.so.1", "is not a symbolic link"});
+  return warning != nullptr ? Result(text_finding(0.6, {warning})) : std::nullopt;
+}
+
+Result dxcore_message(const Context& context) {
+  const Observation* message = line_with(context, {"dxcore initialization failed"});
+  return message != nullptr && !wsl2(context) ? Result(text_finding(0.6, {message})) : std::nullopt;
+}
+
+Result linux_driver_in_wsl(const Context& context) {
+  const auto* packages = context.machine.packages.installed.get();
+  if (!wsl2(context) || packages == nullptr) return std::nullopt;
+  for (const Package& package : *packages) {
+    const bool driver = package.name.starts_with("nvidia-dkms") || package.name.starts_with("nvidia-driver") || package.name.starts_with("libnvidia-compute") || package.name.starts_with("nvidia-kernel");
+    if (!driver || package.status != "installed") continue;
+    Finding finding = text_finding(0.92, {cuda_failure(context)});
+    finding.evidence.push_back(quote(package));
+    return finding;
+  }
+  return std::nullopt;
+}
+
+Result windows_too_old(const Context& context) {
+  const Observation* missing = observed(context.machine, "dxg-missing");
+  return missing != nullptr && wsl2(context) ? Result(text_finding(0.88, {missing})) : std::nullopt;
 }
 
 // ---- WSL -------------------------------------------------------------------------------------------------------------
@@ -211,7 +254,9 @@ Result libcuda_link(const Context& context) {
   if (!wsl2(context) && line_with(context, {"/usr/lib/wsl/lib"}) == nullptr) return std::nullopt;
   const Observation* missing = observed(context.machine, "shared-library-not-found", {{"library", "libcuda.so"}});
   if (missing == nullptr) missing = observed(context.machine, "libcuda-so-missing");
-  if (missing == nullptr) missing = observed(context.machine, "shared-library-not-found", {{"library", "libcuda.so.1"}});
+  // libcuda.so.1 itself may be missing because Windows has no driver: only where it is shown to be there.
+  if (missing == nullptr && line_with(context, {"/usr/lib/wsl/lib/libcuda"}) != nullptr)
+    missing = observed(context.machine, "shared-library-not-found", {{"library", "libcuda.so.1"}});
   return missing != nullptr ? Result(text_finding(0.93, {missing, line_with(context, {"/usr/lib/wsl/lib"})})) : std::nullopt;
 }
 
@@ -237,6 +282,11 @@ constexpr Rule rules[] = {
     {"container-toolkit-too-old-for-driver", toolkit_too_old},
     {"docker-desktop-vm-no-gpu", desktop_vm},
     {"stale-driver-libs-in-container", stale_libraries},
+    {"driver-not-installed", driver_not_listed},
+    {"wsl-libcuda-not-symlink-warning", link_warning},
+    {"wsl-dxcore-message-on-bare-metal", dxcore_message},
+    {"wsl-linux-driver-installed-inside", linux_driver_in_wsl},
+    {"wsl-windows-too-old", windows_too_old},
     {"wsl1-not-wsl2", wsl1},
     {"wsl-gpu-in-tcc-mode", tcc_mode},
     {"wsl-libcuda-so-not-in-ldcache", libcuda_link},

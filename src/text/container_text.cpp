@@ -66,6 +66,9 @@ void read_containers(const PastedText& text, const Knowledge&, Machine& machine)
   for (std::size_t i = 0; i < text.lines.size(); ++i) {
     const std::string& line = text.lines[i].text;
     StringPiece a, b;
+    static const RE2 image_variable{R"re((?i)^\s*ENV\s+(NVIDIA_[A-Z_]+|CUDA_[A-Z_]+|LD_LIBRARY_PATH)[ =]"?([^"\s]+))re"};
+    if (RE2::PartialMatch(piece(line), image_variable, &a, &b))
+      add_observation(machine, text, i, "variable", {{"name", std::string(view(a))}, {"value", std::string(view(b))}});
     if (RE2::PartialMatch(piece(line), p.from, &a) && (view(a).find(':') != std::string_view::npos || view(a).find('/') != std::string_view::npos))
       add_image(machine, text, i, view(a));
     else if (RE2::PartialMatch(piece(line), p.image_line, &a))

@@ -223,7 +223,7 @@ void read_libraries(const PastedText& text, Machine& machine) {
 
 /// CUDA libraries that the text shows as files: outputs of ls, find, where, ldconfig -p, but no error messages.
 void read_library_files(const PastedText& text, Machine& machine) {
-  static const RE2 file{R"re(((?:/[^\s:'"<>|]*/|[A-Za-z]:\\[^:*?"<>|]*\\)(?:lib(?:cud|cub|cuf|cur|cus|nv|nccl|npp)[A-Za-z0-9_-]*\.so[.0-9]*|(?:cud|cub|cuf|cur|cus|nv)[A-Za-z0-9_]*\.dll)))re"};
+  static const RE2 file{R"re(((?:/[^\s:'"<>|]*/|[A-Za-z]:\\[^:*?"<>|]*\\|^\s*)(?:lib(?:cud|cub|cuf|cur|cus|nv|nccl|npp)[A-Za-z0-9_-]*\.so[.0-9]*|(?:cud|cub|cuf|cur|cus|nv)[A-Za-z0-9_]*\.dll)))re"};
   std::size_t kept = 0;
   for (std::size_t i = 0; i < text.lines.size() && kept < 200; ++i) {
     const std::string& line = text.lines[i].text;
@@ -236,7 +236,7 @@ void read_library_files(const PastedText& text, Machine& machine) {
     StringPiece rest = piece(line), path;
     while (kept < 200 && RE2::FindAndConsume(&rest, file, &path)) {
       ++kept;
-      const std::string_view whole = view(path);
+      const std::string_view whole = trimmed(view(path));
       const std::size_t slash = whole.find_last_of("/\\");
       add_observation(machine, text, i, "library-seen", {{"path", std::string(whole)}, {"name", std::string(whole.substr(slash + 1))}});
     }
@@ -297,9 +297,25 @@ void read_answers(const PastedText& text, Machine& machine) {
         add_observation(machine, text, segment.line, "module-not-listed", {{"module", "nvidia"}});
       if (segment.command.find("lspci") == 0 && segment.command.find("grep") != std::string::npos && (segment.command.find("vidia") != std::string::npos || segment.command.find("VIDIA") != std::string::npos) && segment.line + 1 < text.lines.size())
         add_observation(machine, text, segment.line, "gpu-not-listed", {});
+      if (segment.command.find("/lib/modules") != std::string::npos && segment.command.find("nvidia") != std::string::npos && segment.line + 1 < text.lines.size())
+        add_observation(machine, text, segment.line, "driver-not-listed", {{"where", "modules"}});
+      if ((segment.command.find("dpkg -l") == 0 || segment.command.find("rpm -qa") == 0 || segment.command.find("pacman -Q") == 0) && segment.command.find("nvidia") != std::string::npos && segment.line + 1 < text.lines.size())
+        add_observation(machine, text, segment.line, "driver-not-listed", {{"where", "packages"}});
       continue;
     }
     const std::string_view first = trimmed(text.lines[segment.first].text);
+    if (segment.command.find("systemctl status") != std::string::npos) {
+      for (std::size_t i = segment.first; i < segment.end; ++i) {
+        const auto state = value_behind(text.lines[i].text, "Active: ", " ");
+        if (!state) continue;
+        std::string unit = segment.command.substr(segment.command.find("status") + 6);
+        unit = std::string(trimmed(unit));
+        unit = unit.substr(0, unit.find_first_of(" ."));
+        add_observation(machine, text, i, "service", {{"unit", unit}, {"state", std::string(*state)}});
+      }
+    }
+    if (segment.command.find("DeviceRequests") != std::string::npos && (first.starts_with("[]") || first.starts_with("null") || first.starts_with("<no value>")))
+      add_observation(machine, text, segment.first, "device-requests", {{"gpus", "no"}});
     if (segment.command.find("/sys/module/nvidia/version") != std::string::npos && DriverVersion::parse(first)) {
       set_fact(machine.kernel_driver.version, std::string(first), text, segment.first);
       add_observation(machine, text, segment.first, "loaded-module", {{"version", std::string(first)}});

@@ -222,8 +222,10 @@ void read_nvidia_smi(const PastedText& text, const Knowledge& knowledge, Machine
   for (std::size_t i = 0; i < text.lines.size(); ++i) {
     // `nvidia-smi conf-compute -grs`
     const std::string& line = text.lines[i].text;
-    if (line.find("Confidential Compute GPUs Ready state") != std::string::npos && line.find("not-ready") != std::string::npos)
-      add_observation(machine, text, i, "conf-compute-not-ready", {});
+    static const RE2 not_ready{R"re((?i)(?:Confidential Compute|CC) GPUs Ready State\s*:\s*not[- ]ready)re"};
+    if (RE2::PartialMatch(piece(line), not_ready)) add_observation(machine, text, i, "conf-compute-not-ready", {});
+    if (line.find("No GPU instances found") != std::string::npos || line.find("No compute instances found") != std::string::npos)
+      add_observation(machine, text, i, "mig-no-instances", {});
   }
   read_table(text, knowledge, machine);
   read_list(text, knowledge, machine);

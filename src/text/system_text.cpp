@@ -26,7 +26,7 @@ struct Patterns {
   RE2 distribution{R"re((?i)(?:^|[\s:("])(Ubuntu|Debian GNU/Linux|Debian|Fedora Linux|Fedora|CentOS(?: Linux| Stream)?|Rocky Linux|AlmaLinux|Red Hat Enterprise Linux|openSUSE Leap|openSUSE Tumbleweed|Arch Linux|Manjaro Linux|Linux Mint|Pop!_OS|Amazon Linux|Oracle Linux|NixOS|Alpine Linux)[ (]*(?:release )?(\d+(?:\.\d+)*)?)re"};
   RE2 os_line{R"re((?i)^\s*[-*]?\s*(?:OS|Operating System|Distro|Description|Distribution|Platform|System|PRETTY_NAME)(?: version)?\s*[:=]\s*"?(.+))re"};
   RE2 windows{R"re(Microsoft Windows \[|Microsoft Windows (?:10|11|Server)|\bWindows-1[01]-|\bWindows 1[01]\b|\bwin_amd64\b|\[MSC v\.)re"};
-  RE2 export_line{R"re(^\s*(?:export|declare -x|set|setx)?\s*([A-Z][A-Z0-9_]+)=("?)(.*?)("?)\s*$)re"};
+  RE2 export_line{R"re(^\s*(?:\d+[:-]\s*)?(?:export|declare -x|set|setx)?\s*([A-Z][A-Z0-9_]+)=("?)(.*?)("?)\s*$)re"};
   RE2 inline_value{R"re((?:^|\s|-e |--env[ =])([A-Z][A-Z0-9_]*)=("[^"]*"|'[^']*'|\S*))re"};
   RE2 glibc{R"re((?:GLIBC|GNU libc|\(GNU libc\)|Debian GLIBC|glibc)[^)\d]*(\d\.\d+))re"};
   RE2 ldd_version{R"re(^ldd \([^)]*\) (\d\.\d+)\s*$)re"};
@@ -86,12 +86,14 @@ void read_answers(const PastedText& text, Machine& machine) {
     // echo $X, echo %X%, $env:X
     if (runs(segment, "echo") || runs(segment, "printenv")) {
       std::string_view name = trimmed(std::string_view(segment.command).substr(segment.command.find(' ') == std::string::npos ? segment.command.size() : segment.command.find(' ') + 1));
-      while (!name.empty() && (name.front() == '"' || name.front() == '$' || name.front() == '{' || name.front() == '%')) name.remove_prefix(1);
+      while (!name.empty() && (name.front() == '"' || name.front() == '[' || name.front() == '$' || name.front() == '{' || name.front() == '%')) name.remove_prefix(1);
       const std::size_t end = name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
       const std::string_view rest = end == std::string_view::npos ? std::string_view() : name.substr(end);
       name = name.substr(0, end);
-      if (!name.empty() && rest.size() <= 2 && segment.place != PastePlace::Container)
-        set_variable(machine, text, has_output ? segment.first : segment.line, name, first);
+      std::string_view answer = first;
+      if (rest.starts_with(']') && answer.starts_with('[') && answer.ends_with(']')) answer = answer.substr(1, answer.size() - 2);
+      if (!name.empty() && rest.size() <= 3 && segment.place != PastePlace::Container)
+        set_variable(machine, text, has_output ? segment.first : segment.line, name, answer);
     }
     if (runs(segment, "uname") && has_output) {
       if (segment.command.find("-m") != std::string::npos && first.find(' ') == std::string_view::npos)
@@ -147,6 +149,11 @@ void read_system(const PastedText& text, const Knowledge&, Machine& machine) {
       }
       if (RE2::PartialMatch(piece(line), p.ldd_version, &a)) set_fact(machine.os.glibc, std::string(view(a)), text, i);
     }
+    // `wsl -l -v`
+    static const RE2 distribution_row{R"re(^\s*\*?\s*\S+\s+(?:Running|Stopped|正在运行|已停止)\s+([12])\s*$)re"};
+    if (RE2::PartialMatch(piece(line), distribution_row, &a)) set_fact<std::int64_t>(machine.os.wsl, view(a) == "1" ? 1 : 2, text, i);
+    if (line.find("/dev/dxg") != std::string::npos && line.find("No such file") != std::string::npos)
+      add_observation(machine, text, i, "dxg-missing", {});
     if (RE2::PartialMatch(piece(line), p.tegra, &a)) set_fact(machine.os.jetson, std::string(view(a)), text, i);
     const bool shows_windows = in_windows(text, i) || RE2::PartialMatch(piece(line), p.windows);
     if (shows_windows && !windows) {
