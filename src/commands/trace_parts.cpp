@@ -29,8 +29,8 @@ SymbolRecord record_of(const DynamicSymbol& s) {
 /// A file's definitions behind its hash table; the whole symbol table is read only where a conflict has to be explained.
 class FileDefinitions final : public SymbolDefinitions {
  public:
-  FileDefinitions(SystemObjects& objects, const LibraryFile& file, SymbolIndex index)
-      : objects_(objects), file_(file), index_(std::move(index)) {}
+  FileDefinitions(SystemObjects& objects, const LibraryFile& file, std::shared_ptr<FileReader> reader, SymbolIndex index)
+      : objects_(objects), file_(file), reader_(std::move(reader)), index_(std::move(index)) {}
 
   bool answers(const SymbolRecord& reference, bool any_version) const override {
     const std::uint32_t hash = reference.hash != 0 ? reference.hash : gnu_symbol_hash(reference.name);
@@ -49,7 +49,9 @@ class FileDefinitions final : public SymbolDefinitions {
   }
   std::vector<SymbolRecord> undefined() const {
     std::vector<SymbolRecord> records;
-    for (const DynamicSymbol& symbol : index_.undefined()) {
+    const std::vector<DynamicSymbol> all = index_.undefined();
+    records.reserve(all.size());
+    for (const DynamicSymbol& symbol : all) {
       if (symbol.weak || symbol.name.empty()) continue;
       records.push_back(record_of(symbol));
       records.back().hash = gnu_symbol_hash(symbol.name);
@@ -60,6 +62,7 @@ class FileDefinitions final : public SymbolDefinitions {
  private:
   SystemObjects& objects_;
   const LibraryFile& file_;
+  std::shared_ptr<FileReader> reader_;  ///< has the bytes of the index; null: the index has them itself
   SymbolIndex index_;
   mutable std::optional<SymbolTable> table_;
 };
@@ -166,7 +169,8 @@ ObjectSymbols Tracer::symbols_of(const LibraryFile& file) {
     const auto reader = objects_.reader(file);
     auto index = reader ? SymbolIndex::read(*reader) : tl::unexpected<std::string>("");
     if (index) {
-      auto definitions = std::make_unique<FileDefinitions>(objects_, file, std::move(*index));
+      auto definitions =
+          std::make_unique<FileDefinitions>(objects_, file, reader->bytes().empty() ? nullptr : reader, std::move(*index));
       known->second.undefined = definitions->undefined();
       known->second.definitions = std::move(definitions);
     }

@@ -49,6 +49,11 @@ bool SymbolIndex::Tables::read(FileReader& file) {
     total += table->size;
   }
   if (total > max_bytes) return false;
+  if (const auto all = file.bytes(); !all.empty()) {  // only what is asked for is ever touched
+    for (auto* table : tables) table->bytes = ByteView{all}.slice(table->offset, table->size);
+    strings.bytes = strings.bytes.substr(0, strings.bytes.rfind('\0') + 1);
+    return true;
+  }
   pieces.reserve(tables.size());
   for (auto first = tables.begin(); first != tables.end();) {
     auto end = (*first)->offset + (*first)->size;
@@ -69,8 +74,10 @@ bool SymbolIndex::Tables::read(FileReader& file) {
 std::uint64_t SymbolIndex::Tables::first_hashed() const {
   const auto v = view(gnu_hash);
   const std::uint64_t buckets = v.u32(0), first = v.u32(4), bloom_words = v.u32(8);
-  const auto last_chain = greatest_number(v, 16 + bloom_words * (wide ? 8 : 4), buckets);
-  return last_chain == 0 ? count() : std::min(first, count());
+  const std::uint64_t table = 16 + bloom_words * (wide ? 8 : 4);
+  bool hashed = false;
+  for (std::uint64_t i = 0; i < buckets && !hashed && v.has(table + 4 * i, 4); ++i) hashed = v.u32(table + 4 * i) != 0;
+  return hashed ? std::min(first, count()) : count();
 }
 
 bool SymbolIndex::Tables::is(std::uint64_t index, std::string_view name, std::string_view version) const {
