@@ -4,6 +4,7 @@
 
 #include "collect/library_copies.h"
 #include "collect/process_plan.h"
+#include "collect/working_folder.h"
 #include "elf/cuda_library_version.h"
 #include "elf/symbol_hash.h"
 #include "loader/library_family.h"
@@ -87,9 +88,7 @@ std::string trace_error_text(const TraceError& error, Language language) {
 /// Relative to the current folder of the live host; a bare name that is not there is looked for on PATH.
 std::string Tracer::absolute(const std::string& target) {
   if (target.starts_with('/')) return target;
-  std::string folder = "/";
-  if (system_.is_live())
-    if (const auto here = system_.read_link("/proc/self/cwd")) folder = *here;
+  const std::string folder = working_folder(system_);
   const std::string here = (folder == "/" ? "" : folder) + "/" + target;
   if (target.find('/') != std::string::npos || system_.exists(here)) return here;
   const auto path = options_.environment.find("PATH");
