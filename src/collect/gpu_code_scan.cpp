@@ -62,7 +62,7 @@ class Queue {
   bool closed_ = false;
 };
 
-bool has_code(const GpuCodeFile& file) { return !file.targets.empty() || file.stub_containers > 0; }
+bool has_code(const GpuCodeFile& file) { return !file.targets.empty() || !file.stub_targets.empty(); }
 
 GpuCodeFile empty_record(const Job& job, std::uint64_t size) {
   GpuCodeFile file;

@@ -8,6 +8,7 @@
 #include "collect/cpu_levels.h"
 #include "collect/loader_view.h"
 #include "collect/object_files.h"
+#include "collect/working_folder.h"
 #include "elf/elf.h"
 #include "elf/elf_header.h"
 #include "elf/read_only_data.h"
@@ -198,8 +199,7 @@ LoaderRules loader_rules(System& system, const Machine& machine, const LibraryFi
     fill_glibc(system, machine, target, rules);
   }
   rules.secure = is_secure(system, program);
-  if (system.is_live())
-    if (const auto here = system.read_link("/proc/self/cwd")) rules.working_directory = *here;
+  rules.working_directory = working_folder(system);
   return rules;
 }
 

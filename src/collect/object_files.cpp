@@ -1,6 +1,7 @@
 #include "collect/object_files.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <set>
 #include <unordered_map>
@@ -13,9 +14,16 @@ namespace gpuvet {
 
 namespace {
 
-/// A file and what was read of it.
+/// A file and what was read of it. Only ELF files are mapped: reading a few bytes is harmless also for a "file" of /sys that is
+/// a device's memory.
 struct KeptFile final : FileReader {
-  explicit KeptFile(std::unique_ptr<FileReader> opened) : file(std::move(opened)), windows(*file) {}
+  explicit KeptFile(std::unique_ptr<FileReader> opened) : file(std::move(opened)), windows(*file) {
+    std::array<char, 4> magic{};
+    const auto count = file->read_into(0, magic.data(), magic.size());
+    is_elf = count && std::string_view(magic.data(), *count) ==
+                          "\x7f"
+                          "ELF";
+  }
   std::uint64_t size() const override { return windows.size(); }
   Result<std::string> read_at(std::uint64_t offset, std::size_t length) override { return windows.read_at(offset, length); }
   Result<std::size_t> read_into(std::uint64_t offset, char* to, std::size_t length) override {
@@ -23,9 +31,11 @@ struct KeptFile final : FileReader {
   }
   std::uint64_t next_data(std::uint64_t offset) override { return file->next_data(offset); }
   bool keeps_bytes() const override { return true; }
+  std::string_view bytes() override { return is_elf ? file->bytes() : std::string_view(); }
 
   std::unique_ptr<FileReader> file;
   WindowReader windows;
+  bool is_elf = false;
 };
 
 constexpr std::size_t max_cache_file = std::size_t{16} << 20;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "collect/process_plan_parts.h"
+#include "collect/working_folder.h"
 
 namespace gpuvet {
 namespace {
@@ -27,11 +28,10 @@ std::string absolute_path(const PlanSource& source, std::string_view path) {
     const auto home = source.machine.environment.find("HOME");
     return home != source.machine.environment.end() ? home->second + std::string(path.substr(1)) : "";
   }
-  System& system = source.system;
-  const auto here = system.is_live() ? system.read_link("/proc/self/cwd") : tl::unexpected(SystemError{});
-  if (!here) return "";
+  const std::string here = working_folder(source.system);
+  if (here.empty()) return "";
   while (path.starts_with("./")) path.remove_prefix(2);
-  return *here + "/" + std::string(path);
+  return here + "/" + std::string(path);
 }
 
 /// The program of a "#!" line: "/usr/bin/env NAME" is looked up on PATH. Empty: no such line, or nothing there.
@@ -87,8 +87,9 @@ tl::expected<ProcessPlan, std::string> plan_of_file(const PlanSource& source, st
   } else {
     plan.steps.push_back({{path}, "", false, false, "the library itself", {}});
   }
-  auto so_far = add_dlopen_names(source, plan);
-  add_library_steps(source, plan, std::move(so_far));
+  const FrameworkLoading rows = library_rows(source);
+  auto so_far = add_dlopen_names(source, plan, rows);
+  add_library_steps(source, plan, rows, std::move(so_far));
   return plan;
 }
 
@@ -103,7 +104,7 @@ tl::expected<ProcessPlan, std::string> plan_of_python(const PlanSource& source, 
     return no(where.empty() ? "no Python environment is in use here"
                             : "no one Python environment is called " + std::string(where));
   auto plan = python_plan(source, *environment, name);
-  if (plan) add_library_steps(source, *plan);
+  if (plan) add_library_steps(source, *plan, library_rows(source));
   return plan;
 }
 

@@ -123,8 +123,10 @@ std::string release_of_library(const PlanSource& source, const LibraryFile& file
   return reader ? read_cuda_library_version(*reader, *library).value_or("") : "";
 }
 
-void add_library_steps(const PlanSource& source, ProcessPlan& plan, std::optional<Forecast> known) {
-  const FrameworkLoading loading = framework_loading(source.knowledge, "library", std::nullopt);
+FrameworkLoading library_rows(const PlanSource& source) { return framework_loading(source.knowledge, "library", std::nullopt); }
+
+void add_library_steps(const PlanSource& source, ProcessPlan& plan, const FrameworkLoading& loading,
+                       std::optional<Forecast> known) {
   std::set<std::string> done;
   for (int round = 0; round < max_rounds; ++round) {
     const std::size_t before = plan.steps.size();
@@ -141,8 +143,7 @@ void add_library_steps(const PlanSource& source, ProcessPlan& plan, std::optiona
   }
 }
 
-std::optional<Forecast> add_dlopen_names(const PlanSource& source, ProcessPlan& plan) {
-  const FrameworkLoading known = framework_loading(source.knowledge, "library", std::nullopt);
+std::optional<Forecast> add_dlopen_names(const PlanSource& source, ProcessPlan& plan, const FrameworkLoading& known) {
   const std::size_t before = plan.steps.size();
   Forecast so_far = forecast_so_far(source, plan, source.machine.environment);
   for (const LoadedObject& object : so_far.objects) {

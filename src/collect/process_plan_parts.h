@@ -11,6 +11,7 @@
 #include <tl/expected.hpp>
 
 #include "collect/object_files.h"
+#include "knowledge/framework_loading.h"
 #include "knowledge/knowledge.h"
 #include "loader/forecast.h"
 #include "model/machine.h"
@@ -35,11 +36,14 @@ std::vector<std::map<std::string, std::string>> environments_of(const Machine& m
 
 /// Steps that loaded libraries ask for themselves while they work: rows "library" of framework_loading.tsv, by the soname of the
 /// caller. For what those bring too, a few rounds long. `so_far`: the plan's forecast, for who has it.
-void add_library_steps(const PlanSource& source, ProcessPlan& plan, std::optional<Forecast> so_far = std::nullopt);
+void add_library_steps(const PlanSource& source, ProcessPlan& plan, const FrameworkLoading& rows,
+                       std::optional<Forecast> so_far = std::nullopt);
+/// Those rows.
+FrameworkLoading library_rows(const PlanSource& source);
 
 /// CUDA, cuDNN, NCCL, driver and ggml libraries that a program and its own libraries have the names of: optional steps.
 /// The plan's forecast where there were none.
-std::optional<Forecast> add_dlopen_names(const PlanSource& source, ProcessPlan& plan);
+std::optional<Forecast> add_dlopen_names(const PlanSource& source, ProcessPlan& plan, const FrameworkLoading& rows);
 
 /// The plan of `import NAME` in an environment; `error` instead when there is no such module.
 tl::expected<ProcessPlan, std::string> python_plan(const PlanSource& source, const PythonEnvironment& environment,

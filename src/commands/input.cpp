@@ -4,6 +4,7 @@
 
 #include "collect/binaries.h"
 #include "collect/process_plan.h"
+#include "collect/working_folder.h"
 #include "model/json.h"
 #include "render/messages.h"
 #include "rules/software.h"
@@ -112,8 +113,8 @@ std::string find_program(const Inspected& inspected, const std::string& name) {
   const auto path = inspected.collect.environment.find("PATH");
   if (path != inspected.collect.environment.end())
     if (std::string file = find_on_path(system, path->second, name); !file.empty()) return file;
-  const auto here = system.is_live() ? system.read_link("/proc/self/cwd") : tl::unexpected(SystemError{});
-  return here && is_file(system, *here + "/" + name) ? "./" + name : std::string();
+  const std::string here = working_folder(system);
+  return !here.empty() && is_file(system, here + "/" + name) ? "./" + name : std::string();
 }
 
 /// "--for llama-server", "--for train.py": no framework has that name, and such a program is there.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "collect/gpu_code_scan.h"
+#include "collect/working_folder.h"
 #include "commands/gpu_query.h"
 #include "commands/input.h"
 #include "commands/output_file.h"
@@ -15,9 +16,9 @@ namespace {
 using Variables = std::map<std::string, std::string>;
 
 /// The folder in which gpuvet was started: the paths that the user names are relative to it.
-std::string working_folder(System& system, const Options& options, const Variables& variables) {
+std::string starting_folder(System& system, const Options& options, const Variables& variables) {
   if (!options.root.empty()) return "/";
-  if (const auto link = system.read_link("/proc/self/cwd")) return *link;
+  if (std::string here = working_folder(system); !here.empty()) return here;
   const auto pwd = variables.find("PWD");
   return pwd != variables.end() && pwd->second.starts_with('/') ? pwd->second : "/";
 }
@@ -144,7 +145,7 @@ int run_scan(const Options& options) {
   const Variables& variables = inspected->collect.environment;
   read_jit_variables(variables, report.context);
   if (const auto asked = ask_for(options, machine, *knowledge, report); !asked) return fail(asked.error());
-  const std::string folder = working_folder(*inspected->system, options, variables);
+  const std::string folder = starting_folder(*inspected->system, options, variables);
   for (const std::string& path : options.scan_paths) report.roots.push_back(absolute(folder, path));
   judge(scan_gpu_code(*inspected->system, report.roots), *knowledge, report);
   const int printed = print(render(options, report, *knowledge));

@@ -4,6 +4,7 @@
 
 #include "collect/library_copies.h"
 #include "collect/process_plan.h"
+#include "collect/working_folder.h"
 #include "elf/cuda_library_version.h"
 #include "elf/symbol_hash.h"
 #include "loader/library_family.h"
@@ -29,8 +30,8 @@ SymbolRecord record_of(const DynamicSymbol& s) {
 /// A file's definitions behind its hash table; the whole symbol table is read only where a conflict has to be explained.
 class FileDefinitions final : public SymbolDefinitions {
  public:
-  FileDefinitions(SystemObjects& objects, const LibraryFile& file, SymbolIndex index)
-      : objects_(objects), file_(file), index_(std::move(index)) {}
+  FileDefinitions(SystemObjects& objects, const LibraryFile& file, std::shared_ptr<FileReader> reader, SymbolIndex index)
+      : objects_(objects), file_(file), reader_(std::move(reader)), index_(std::move(index)) {}
 
   bool answers(const SymbolRecord& reference, bool any_version) const override {
     const std::uint32_t hash = reference.hash != 0 ? reference.hash : gnu_symbol_hash(reference.name);
@@ -49,7 +50,9 @@ class FileDefinitions final : public SymbolDefinitions {
   }
   std::vector<SymbolRecord> undefined() const {
     std::vector<SymbolRecord> records;
-    for (const DynamicSymbol& symbol : index_.undefined()) {
+    const std::vector<DynamicSymbol> all = index_.undefined();
+    records.reserve(all.size());
+    for (const DynamicSymbol& symbol : all) {
       if (symbol.weak || symbol.name.empty()) continue;
       records.push_back(record_of(symbol));
       records.back().hash = gnu_symbol_hash(symbol.name);
@@ -60,6 +63,7 @@ class FileDefinitions final : public SymbolDefinitions {
  private:
   SystemObjects& objects_;
   const LibraryFile& file_;
+  std::shared_ptr<FileReader> reader_;  ///< has the bytes of the index; null: the index has them itself
   SymbolIndex index_;
   mutable std::optional<SymbolTable> table_;
 };
@@ -84,9 +88,7 @@ std::string trace_error_text(const TraceError& error, Language language) {
 /// Relative to the current folder of the live host; a bare name that is not there is looked for on PATH.
 std::string Tracer::absolute(const std::string& target) {
   if (target.starts_with('/')) return target;
-  std::string folder = "/";
-  if (system_.is_live())
-    if (const auto here = system_.read_link("/proc/self/cwd")) folder = *here;
+  const std::string folder = working_folder(system_);
   const std::string here = (folder == "/" ? "" : folder) + "/" + target;
   if (target.find('/') != std::string::npos || system_.exists(here)) return here;
   const auto path = options_.environment.find("PATH");
@@ -166,7 +168,8 @@ ObjectSymbols Tracer::symbols_of(const LibraryFile& file) {
     const auto reader = objects_.reader(file);
     auto index = reader ? SymbolIndex::read(*reader) : tl::unexpected<std::string>("");
     if (index) {
-      auto definitions = std::make_unique<FileDefinitions>(objects_, file, std::move(*index));
+      auto definitions =
+          std::make_unique<FileDefinitions>(objects_, file, reader->bytes().empty() ? nullptr : reader, std::move(*index));
       known->second.undefined = definitions->undefined();
       known->second.definitions = std::move(definitions);
     }

@@ -64,6 +64,41 @@ struct ByteView {
   }
 };
 
+/// A piece of a file: lent where the file lies in memory, else read into a string of its own.
+class FilePiece {
+ public:
+  FilePiece() = default;
+  explicit FilePiece(std::string_view lent) : lent_(lent) {}
+  explicit FilePiece(std::string own) : own_(std::move(own)), is_lent_(false) {}
+
+  std::string_view text() const { return is_lent_ ? lent_ : std::string_view(own_); }
+  operator std::string_view() const { return text(); }
+  std::size_t size() const { return text().size(); }
+
+ private:
+  std::string_view lent_;
+  std::string own_;
+  bool is_lent_ = true;
+};
+
+/// Up to `length` bytes from `offset`; fewer, or none, where the file ends or cannot be read.
+inline FilePiece piece_of(FileReader& file, std::uint64_t offset, std::size_t length) {
+  if (const auto all = file.bytes(); !all.empty()) return FilePiece(ByteView{all}.slice(offset, length));
+  if (offset >= file.size()) return {};
+  auto read = file.read_at(offset, length);
+  return read ? FilePiece(std::move(*read)) : FilePiece();
+}
+
+/// Reads up to `length` bytes to the end of a buffer; how many. For who goes through all of a large file: mapped pages would
+/// count as memory of this process.
+inline std::size_t append_read(FileReader& file, std::uint64_t offset, std::size_t length, std::string& to) {
+  const auto before = to.size();
+  to.resize(before + length);
+  const auto count = file.read_into(offset, to.data() + before, length).value_or(0);
+  to.resize(before + count);
+  return count;
+}
+
 /// Bytes in memory behind the interface of a file.
 class MemoryReader final : public FileReader {
  public:
@@ -72,6 +107,7 @@ class MemoryReader final : public FileReader {
   Result<std::string> read_at(std::uint64_t offset, std::size_t length) override {
     return std::string(ByteView{bytes_}.slice(offset, length));
   }
+  std::string_view bytes() override { return bytes_; }
 
  private:
   std::string_view bytes_;

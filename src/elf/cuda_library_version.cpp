@@ -207,9 +207,9 @@ std::vector<std::uint64_t> called(std::string_view code, std::uint64_t address, 
 /// The code of a short function: up to its first return.
 std::string short_function(const ElfFile& elf, std::uint64_t address, std::string_view machine) {
   const auto offset = elf.offset_of(address);
-  auto code = offset != 0 ? elf.read(offset, 48) : std::string{};
-  if (machine == "x86_64") return code.substr(0, code.find('\xc3'));
-  return code.substr(0, code.find("\xc0\x03\x5f\xd6"sv));
+  const auto bytes = offset != 0 ? elf.read(offset, 48) : FilePiece();
+  const auto code = bytes.text();
+  return std::string(code.substr(0, machine == "x86_64" ? code.find('\xc3') : code.find("\xc0\x03\x5f\xd6"sv)));
 }
 
 std::set<std::string> versions_in(std::string_view code, const LibraryFile& library, Form form, unsigned major) {
@@ -226,7 +226,8 @@ Fact<std::string> version_by_function(const ElfFile& elf, const DynamicSection& 
   const auto major = major_of_soname(library.soname);
   if (!place || !major) return Version::not_seen("it has no " + std::string(source.function));
   const auto size = place->size == 0 ? 256 : static_cast<std::size_t>(std::min<std::uint64_t>(place->size, max_function));
-  const auto code = elf.read(elf.offset_of(place->address), size);
+  const auto bytes = elf.read(elf.offset_of(place->address), size);
+  const auto code = bytes.text();
   if (source.form == Form::TwoNumbers) {
     if (auto version = two_numbers(code, library.machine)) return Version::known(std::move(*version));
     return Version::not_seen("its version function is of an unknown form");

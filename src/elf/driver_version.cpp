@@ -62,14 +62,13 @@ void search(const ElfFile& elf, FileRange range, VersionStrings& found) {
   std::string rest(1, '\0');
   for (std::uint64_t at = 0; at < range.size;) {
     const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(stream_piece, range.size - at));
-    const auto piece = elf.read(range.offset + at, length);
-    if (piece.empty()) return;
     // Contexts that span two pieces are seen in the second one, with the end of the first in front of it.
-    rest += piece;
+    const auto count = append_read(elf.file, range.offset + at, length, rest);
+    if (count == 0) return;
     collect_version_strings(rest, found);
     if (!found.anchored.empty()) return;
     rest.erase(0, rest.size() - std::min(rest.size(), overlap));
-    at += piece.size();
+    at += count;
   }
 }
 

@@ -110,12 +110,6 @@ std::uint64_t ElfFile::offset_of(std::uint64_t address) const {
   return 0;
 }
 
-std::string ElfFile::read(std::uint64_t offset, std::size_t length) const {
-  if (offset >= file.size()) return {};
-  auto bytes = file.read_at(offset, length);
-  return bytes ? std::move(*bytes) : std::string{};
-}
-
 std::optional<DynamicSection> read_dynamic_section(const ElfFile& elf) {
   const auto segment = std::ranges::find_if(elf.segments, [](const ElfSegment& s) { return s.type == segment_dynamic; });
   if (segment == elf.segments.end()) return std::nullopt;
@@ -138,7 +132,8 @@ std::string dynamic_string(const ElfFile& elf, const DynamicSection& dynamic, st
   // Most strings are short: a second read only where the first piece does not end.
   for (const std::uint64_t length : {std::min<std::uint64_t>(room, 128), room}) {
     const auto bytes = elf.read(dynamic.strings + offset, static_cast<std::size_t>(length));
-    if (bytes.find('\0') != std::string::npos) return std::string(ByteView{bytes}.c_string(0));
+    const auto text = bytes.text();
+    if (const auto end = text.find('\0'); end != std::string_view::npos) return std::string(text.substr(0, end));
   }
   return {};
 }

@@ -34,7 +34,7 @@ struct ElfFile {
   /// File offset of a virtual address; 0 where no loaded segment has it.
   std::uint64_t offset_of(std::uint64_t address) const;
   /// Bytes at a file offset in the file's byte order; shorter, or empty, at the end of the file.
-  std::string read(std::uint64_t offset, std::size_t length) const;
+  FilePiece read(std::uint64_t offset, std::size_t length) const { return piece_of(file, offset, length); }
 };
 
 /// Nothing when the file has no dynamic section (an object file, a static program).

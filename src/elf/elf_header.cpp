@@ -10,11 +10,10 @@ constexpr std::uint64_t max_sections = 65536;
 constexpr std::size_t max_name_table = std::size_t{4} << 20;
 
 /// `count` whole entries of a table, fewer where the file ends.
-std::string read_table(FileReader& file, std::uint64_t offset, std::uint64_t count, std::uint64_t entry) {
+FilePiece read_table(FileReader& file, std::uint64_t offset, std::uint64_t count, std::uint64_t entry) {
   if (offset >= file.size() || entry == 0) return {};
   const auto fits = std::min(count, (file.size() - offset) / entry);
-  auto bytes = file.read_at(offset, static_cast<std::size_t>(fits * entry));
-  return bytes ? std::move(*bytes) : std::string{};
+  return piece_of(file, offset, static_cast<std::size_t>(fits * entry));
 }
 
 ElfSection parse_section(const ByteView& v, std::uint64_t at, const ElfHeader& h) {
@@ -62,6 +61,7 @@ tl::expected<ElfHeader, std::string> parse_elf_header(std::string_view first_byt
 }
 
 tl::expected<ElfHeader, std::string> read_elf_header(FileReader& file) {
+  if (const auto all = file.bytes(); !all.empty()) return parse_elf_header(all.substr(0, 64));
   const auto bytes = file.read_at(0, 64);
   if (!bytes) return tl::unexpected(bytes.error().message);
   return parse_elf_header(*bytes);
@@ -111,10 +111,9 @@ std::optional<ElfSection> find_section(FileReader& file, const ElfHeader& header
   if (index >= sections.size()) return std::nullopt;
   const auto& names = sections[index];
   if (names.size > max_name_table) return std::nullopt;
-  const auto table = file.read_at(names.offset, static_cast<std::size_t>(names.size));
-  if (!table) return std::nullopt;
+  const auto table = piece_of(file, names.offset, static_cast<std::size_t>(names.size));
   for (const auto& section : sections)
-    if (header.view(*table).c_string(section.name) == name) return section;
+    if (header.view(table).c_string(section.name) == name) return section;
   return std::nullopt;
 }
 

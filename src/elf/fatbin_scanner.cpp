@@ -7,6 +7,7 @@
 
 #include "elf/bytes.h"
 #include "elf/cubin.h"
+#include "elf/ptx_text.h"
 
 namespace gpuvet {
 namespace {
@@ -15,7 +16,8 @@ constexpr std::uint32_t elf_magic = 0x464c457f;
 constexpr std::size_t elf_header = 64;
 constexpr std::size_t alignment = 4;  // containers were only ever seen at multiples of 8; C arrays of cubins have less
 
-// Stubs are 1.5 KiB large, and more with long linker options; the smallest kernel makes 3 KiB.
+// Cubins without code are 1.5 KiB large, and more with long linker options; the smallest kernel makes 3 KiB. PTX without code is
+// its head.
 constexpr std::uint64_t largest_stub = 4096;
 constexpr std::uint64_t largest_cubin_held = std::uint64_t{1} << 20;
 constexpr std::size_t most_targets_of_container = 256;
@@ -48,6 +50,11 @@ std::size_t find_magic(std::string_view bytes) {
     if (word == fatbin_magic || word == elf_magic) return at;
   }
   return at;
+}
+
+bool is_empty_cubin(std::string_view bytes) {
+  const auto content = look_into_cubin(bytes);
+  return content && !content->code && !content->data;
 }
 
 CodeTarget target_of(const FatbinEntry& entry, char variant) {
@@ -171,7 +178,7 @@ bool FatbinScanner::container(std::string_view bytes) {
   const auto limit = size_ == unknown_size ? std::numeric_limits<std::uint64_t>::max() / 2 : size_;
   end_ = position_ > limit || *size > limit - position_ ? unknown_size : position_ + *size;
   unit_ = {};
-  cubins_ = empty_cubins_ = 0;
+  entries_ = empty_entries_ = 0;
   state_ = State::Entry;
   return true;
 }
@@ -200,17 +207,18 @@ bool FatbinScanner::entry(std::string_view bytes) {
   return true;
 }
 
-/// Only cubins that may be stubs, and only while every cubin of the container was empty.
+/// Only what is small enough to be empty, and only while every entry of the container was.
 bool FatbinScanner::wants_payload(const FatbinEntry& entry) const {
-  if (!peek_ || entry.kind != FatbinKind::Cubin || cubins_ != empty_cubins_) return false;
+  const bool told = entry.kind == FatbinKind::Cubin || entry.kind == FatbinKind::Ptx;
+  if (!peek_ || !told || entries_ != empty_entries_) return false;
   return entry.stored_size <= largest_stub && entry.plain_size <= largest_stub;
 }
 
 bool FatbinScanner::payload(std::string_view bytes) {
   if (bytes.size() < entry_.stored_size) return ask(entry_.stored_size);
   const auto plain = fatbin_payload(entry_, bytes.substr(0, entry_.stored_size), largest_stub);
-  const auto content = plain ? look_into_cubin(*plain) : std::nullopt;
-  if (content && !content->code && !content->data) ++empty_cubins_;
+  const bool is_ptx = entry_.kind == FatbinKind::Ptx;
+  if (plain && (is_ptx ? is_empty_ptx(*plain) : is_empty_cubin(*plain))) ++empty_entries_;
   count(entry_, entry_.variant());
   position_ += entry_.stored_size;
   state_ = State::Entry;
@@ -218,12 +226,13 @@ bool FatbinScanner::payload(std::string_view bytes) {
 }
 
 void FatbinScanner::count(const FatbinEntry& entry, char variant) {
-  cubins_ += entry.kind == FatbinKind::Cubin ? 1 : 0;
+  ++entries_;
   ++unit_.targets[target_of(entry, variant)];
 }
 
 /// Its payload turned out to be cut off.
 void FatbinScanner::uncount(const FatbinEntry& entry) {
+  --entries_;
   const auto at = unit_.targets.find(target_of(entry, entry.variant()));
   if (at != unit_.targets.end() && --at->second == 0) unit_.targets.erase(at);
 }
@@ -231,9 +240,7 @@ void FatbinScanner::uncount(const FatbinEntry& entry) {
 void FatbinScanner::keep(std::uint64_t offset, CodeUnit unit) { full_ = !tally_.add(offset, std::move(unit)); }
 
 void FatbinScanner::close() {
-  const bool only_cubins =
-      std::ranges::all_of(unit_.targets, [](const auto& t) { return t.first.kind == CodeTarget::Kind::Sass; });
-  unit_.stub = cubins_ > 0 && cubins_ == empty_cubins_ && only_cubins;
+  unit_.stub = entries_ > 0 && entries_ == empty_entries_;
   keep(start_, std::exchange(unit_, {}));
   last_end_ = position_;
   search_from(position_);
@@ -284,6 +291,7 @@ bool FatbinScanner::cubin(std::string_view bytes) {
     target.variant = content->variant;
     unit_.targets = {{target, 1}};
   }
+  unit_.stub = content && !content->code && !content->data;
   keep(start_, std::exchange(unit_, {}));
   last_end_ = end_;
   search_from(content ? end_ : start_ + elf_header);

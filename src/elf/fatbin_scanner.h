@@ -16,7 +16,8 @@ class FatbinScanner {
  public:
   static constexpr std::uint64_t unknown_size = ~std::uint64_t{0};
 
-  /// `size`: of the file, where it is known. `peek`: payloads may be decompressed where only they tell a stub.
+  /// `size`: of the file, where it is known. `peek`: payloads may be decompressed where only they tell whether there is code at
+  /// all.
   FatbinScanner(std::uint64_t size, bool peek, GpuCodeTally& tally) : size_(size), peek_(peek), tally_(tally) {}
 
   /// The next byte it needs. What lies before it may be left out.
@@ -72,7 +73,7 @@ class FatbinScanner {
   std::uint64_t start_ = 0, end_ = 0;  ///< of the open container or cubin
   CodeUnit unit_;
   FatbinEntry entry_;
-  unsigned cubins_ = 0, empty_cubins_ = 0;
+  unsigned entries_ = 0, empty_entries_ = 0;
 
   std::uint64_t last_end_ = 0;
   bool full_ = false;

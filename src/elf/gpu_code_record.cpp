@@ -24,8 +24,11 @@ void put_ptx(std::string_view head, GpuCodeFile& into) {
   target.arch = CodeTarget{CodeTarget::Kind::Ptx, ptx->arch, ptx->variant, 0, 0}.name();
   target.count = target.listed = 1;
   target.ptx_isa = target.ptx_isa_oldest = std::to_string(ptx->major) + '.' + std::to_string(ptx->minor);
-  into.targets.push_back(std::move(target));
   into.places.push_back({"file", 1});
+  if (head.size() < code_head_size && is_empty_ptx(head))
+    into.stub_targets.push_back({std::move(target.arch), 1});
+  else
+    into.targets.push_back(std::move(target));
 }
 
 void put_state(const FatbinScanner& scanner, const FileParts& parts, GpuCodeFile& into) {

@@ -26,7 +26,7 @@ struct CodeTarget {
 struct CodeUnit {
   std::map<CodeTarget, std::uint32_t> targets;
   bool container = true;  ///< false: a cubin outside of any container
-  bool stub = false;      ///< cubins without code and data: what a device link leaves behind
+  bool stub = false;      ///< all its entries are without code and data: what nvcc puts into a file without kernels
   auto operator<=>(const CodeUnit&) const = default;
 };
 

@@ -39,17 +39,18 @@ bool is_driver_library(std::string_view soname) {
 
 /// Does the code at a function do nothing but return this number? x86: mov eax, N … ret; AArch64: mov w0, #N; POWER: li r3, N.
 bool returns_constant(const ElfFile& elf, std::uint64_t address, std::uint32_t number) {
-  const auto code = elf.read(elf.offset_of(address), 16);
+  const auto bytes = elf.read(elf.offset_of(address), 16);
+  const auto code = bytes.text();
   const auto v = elf.header.view(code);
   switch (elf.header.machine) {
     case 3:
     case 62: {
       const std::string move{'\xb8', static_cast<char>(number), 0, 0, 0};
       const auto at = code.find(move);
-      if (at == std::string::npos) return false;
+      if (at == std::string_view::npos) return false;
       // Nothing but frame keeping (endbr64, push rbp, pop rbp, leave) may stand around it.
       const auto end = code.find('\xc3', at + move.size());
-      return end != std::string::npos && end - at - move.size() <= 1;
+      return end != std::string_view::npos && end - at - move.size() <= 1;
     }
     case 183: {
       for (const std::uint64_t at : {0, 4})
@@ -79,7 +80,7 @@ bool is_nvml_stub(const ElfFile& elf, const DynamicSection& dynamic) {
   if (elf.file.size() > largest_stub) return false;
   if (const auto section = find_section(elf.file, elf.header, ".rodata")) {
     const auto text = elf.read(section->offset, static_cast<std::size_t>(std::min(section->size, largest_stub)));
-    if (text.find("is a stub library"sv) != std::string::npos) return true;
+    if (text.text().find("is a stub library"sv) != std::string_view::npos) return true;
   }
   return only_returns(elf, dynamic, "nvmlInit_v2", 9);
 }
@@ -106,7 +107,8 @@ std::string interpreter(const ElfFile& elf) {
   for (const auto& segment : elf.segments) {
     if (segment.type != segment_interpreter) continue;
     const auto bytes = elf.read(segment.offset, static_cast<std::size_t>(std::min(segment.file_size, max_path)));
-    return bytes.substr(0, bytes.find('\0'));
+    const auto text = bytes.text();
+    return std::string(text.substr(0, text.find('\0')));
   }
   return {};
 }

@@ -1,5 +1,6 @@
 #include "elf/ptx_text.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace gpuvet {
@@ -56,6 +57,14 @@ std::optional<PtxHead> parse_ptx_head(std::string_view text) {
   head.minor = *minor;
   head.arch = *arch;
   return head;
+}
+
+bool is_empty_ptx(std::string_view text) {
+  if (!parse_ptx_head(text)) return false;
+  // A comment that has one of the words makes it a text with code: that errs on the safe side.
+  static constexpr std::string_view content[] = {".entry", ".func",    ".global",     ".const",  ".shared",
+                                                 ".tex",   ".surfref", ".samplerref", ".extern", ".visible"};
+  return std::ranges::none_of(content, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
 }  // namespace gpuvet

@@ -45,14 +45,12 @@ void in_pieces(const ElfFile& elf, FileRange range, std::uint64_t& left, std::si
                const std::function<bool(std::string_view)>& take) {
   std::string bytes;
   for (std::uint64_t at = 0; at < range.size && left > 0;) {
-    const auto more =
-        elf.read(range.offset + at, static_cast<std::size_t>(std::min({std::uint64_t{piece}, range.size - at, left})));
-    if (more.empty()) return;
     bytes.erase(0, bytes.size() - std::min(bytes.size(), overlap));
-    bytes += more;
-    if (take(bytes)) return;
-    at += more.size();
-    left -= more.size();
+    const auto count = append_read(elf.file, range.offset + at,
+                                   static_cast<std::size_t>(std::min({std::uint64_t{piece}, range.size - at, left})), bytes);
+    if (count == 0 || take(bytes)) return;
+    at += count;
+    left -= count;
   }
 }
 

@@ -16,8 +16,6 @@ inline std::uint64_t symbol_size(const ElfFile& elf) { return elf.header.wide ? 
 std::uint64_t symbol_room(const ElfFile& elf, const DynamicSection& dynamic);
 /// How many there are, by DT_HASH, DT_GNU_HASH or the tables around; never more than the room.
 std::uint64_t symbol_count(const ElfFile& elf, const DynamicSection& dynamic);
-/// The greatest number in a table of 32-bit ones.
-std::uint32_t greatest_number(const ByteView& table, std::uint64_t from, std::uint64_t count);
 
 struct SymbolVersion {
   std::string_view name, file;

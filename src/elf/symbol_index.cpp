@@ -49,6 +49,11 @@ bool SymbolIndex::Tables::read(FileReader& file) {
     total += table->size;
   }
   if (total > max_bytes) return false;
+  if (const auto all = file.bytes(); !all.empty()) {  // only what is asked for is ever touched
+    for (auto* table : tables) table->bytes = ByteView{all}.slice(table->offset, table->size);
+    strings.bytes = strings.bytes.substr(0, strings.bytes.rfind('\0') + 1);
+    return true;
+  }
   pieces.reserve(tables.size());
   for (auto first = tables.begin(); first != tables.end();) {
     auto end = (*first)->offset + (*first)->size;
@@ -69,8 +74,10 @@ bool SymbolIndex::Tables::read(FileReader& file) {
 std::uint64_t SymbolIndex::Tables::first_hashed() const {
   const auto v = view(gnu_hash);
   const std::uint64_t buckets = v.u32(0), first = v.u32(4), bloom_words = v.u32(8);
-  const auto last_chain = greatest_number(v, 16 + bloom_words * (wide ? 8 : 4), buckets);
-  return last_chain == 0 ? count() : std::min(first, count());
+  const std::uint64_t table = 16 + bloom_words * (wide ? 8 : 4);
+  bool hashed = false;
+  for (std::uint64_t i = 0; i < buckets && !hashed && v.has(table + 4 * i, 4); ++i) hashed = v.u32(table + 4 * i) != 0;
+  return hashed ? std::min(first, count()) : count();
 }
 
 bool SymbolIndex::Tables::is(std::uint64_t index, std::string_view name, std::string_view version) const {
@@ -90,15 +97,17 @@ bool SymbolIndex::Tables::is(std::uint64_t index, std::string_view name, std::st
 
 bool SymbolIndex::Tables::by_gnu_hash(std::uint32_t hash_value, std::string_view name, std::string_view version) const {
   const auto v = view(gnu_hash);
-  const std::uint64_t buckets = v.u32(0), first = v.u32(4), bloom_words = v.u32(8), shift = v.u32(12) & 31;
+  const std::uint32_t buckets = v.u32(0), first = v.u32(4), bloom_words = v.u32(8), shift = v.u32(12) & 31;
   if (buckets == 0 || bloom_words == 0) return false;
-  const unsigned word = wide ? 8 : 4, bits = word * 8;
-  const auto filter = v.number(16 + (hash_value / bits % bloom_words) * word, word);
+  const std::uint64_t word = wide ? 8 : 4;
+  const std::uint32_t bits = wide ? 64 : 32;
+  const auto filter_at = 16 + (hash_value / bits % bloom_words) * word;
+  const std::uint64_t filter = wide ? v.u64(filter_at) : v.u32(filter_at);
   if ((filter >> (hash_value % bits) & filter >> ((hash_value >> shift) % bits) & 1) == 0) return false;
   const auto bucket_table = 16 + bloom_words * word;
-  std::uint64_t index = v.u32(bucket_table + 4 * (hash_value % buckets));
+  std::uint64_t index = v.u32(bucket_table + std::uint64_t{4} * (hash_value % buckets));
   if (index < first) return false;
-  const auto chains = bucket_table + 4 * buckets;
+  const auto chains = bucket_table + std::uint64_t{4} * buckets;
   for (unsigned step = 0; step < max_chain; ++step, ++index) {
     const auto link = v.u32(chains + 4 * (index - first));
     if ((link | 1) == (hash_value | 1) && is(index, name, version)) return true;

@@ -17,8 +17,8 @@ namespace gpuvet {
 
 class SymbolIndex {
  public:
-  /// Reads the tables in a few pieces, without looking at their entries: at most 256 MiB. An error where the file has no dynamic
-  /// section, or symbols without a hash table.
+  /// Reads the tables in a few pieces, without looking at their entries, or takes them where they lie in memory: at most 256 MiB.
+  /// An error where the file has no dynamic section, or symbols without a hash table. The file has to live as long as the index.
   static tl::expected<SymbolIndex, std::string> read(FileReader& file);
 
   SymbolIndex(SymbolIndex&&) noexcept;

@@ -81,7 +81,7 @@ bool read_symbols(const ElfFile& elf, const DynamicSection& dynamic, std::uint64
   const auto versions = read_symbol_versions(elf, dynamic, strings);
   const auto size = symbol_size(elf);
   const auto bytes = elf.read(dynamic.symbols, static_cast<std::size_t>(count * size));
-  const auto indices = versions.empty() ? std::string() : elf.read(dynamic.symbol_versions, static_cast<std::size_t>(count * 2));
+  const auto indices = versions.empty() ? FilePiece() : elf.read(dynamic.symbol_versions, static_cast<std::size_t>(count * 2));
   const auto v = elf.header.view(bytes), index = elf.header.view(indices);
   table.symbols.reserve(static_cast<std::size_t>(bytes.size() / size));
   for (std::uint64_t i = 1; v.has(i * size, size); ++i) {
@@ -110,12 +110,6 @@ std::uint64_t symbol_count(const ElfFile& elf, const DynamicSection& dynamic) {
     count = count_by_gnu_hash(elf, dynamic);
   }
   return std::min(count ? *count : count_by_neighbours(elf, dynamic), symbol_room(elf, dynamic));
-}
-
-std::uint32_t greatest_number(const ByteView& table, std::uint64_t from, std::uint64_t count) {
-  std::uint32_t most = 0;
-  for (std::uint64_t at = from; count > 0 && table.has(at, 4); at += 4, --count) most = std::max(most, table.u32(at));
-  return most;
 }
 
 SymbolVersions read_symbol_versions(const ElfFile& elf, const DynamicSection& dynamic, const ByteView& strings) {
@@ -160,7 +154,7 @@ tl::expected<SymbolTable, std::string> read_symbol_table(FileReader& file, std::
   const auto count = std::min<std::uint64_t>(symbol_count(elf, *dynamic), std::uint64_t{limit} + 1);
   if (dynamic->strings_size > file.size()) return failure("the string table is larger than the file");
   if (dynamic->strings_size + count * symbol_size(elf) > max_bytes) return failure("the symbol table is too large");
-  table.strings = elf.read(dynamic->strings, static_cast<std::size_t>(dynamic->strings_size));
+  table.strings = elf.read(dynamic->strings, static_cast<std::size_t>(dynamic->strings_size)).text();
   table.strings.reserve(64);  // on the heap, so that views stay where they are when the table is moved
   if (!read_symbols(elf, *dynamic, count, table)) return failure("the names of its symbols overlap");
   return table;

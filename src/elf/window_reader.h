@@ -22,6 +22,7 @@ class WindowReader final : public FileReader {
   }
   std::uint64_t next_data(std::uint64_t offset) override { return file_.next_data(offset); }
   bool keeps_bytes() const override { return true; }
+  std::string_view bytes() override { return file_.bytes(); }
 
  private:
   struct Window {

@@ -112,7 +112,7 @@ CodeJudgement judge_union(const GpuCodeFile& file, const ComputeCapability& gpu,
   Offers offers = offers_of(file, gpu);
   if (!offers.any) {
     if (!file.state.empty()) return judgement(CodeVerdict::Unknown, CodeReason::NotAllRead);
-    return judgement(CodeVerdict::None, file.stub_containers > 0 ? CodeReason::OnlyStubs : CodeReason::NoCode);
+    return judgement(CodeVerdict::None, !file.stub_targets.empty() ? CodeReason::OnlyStubs : CodeReason::NoCode);
   }
   if (context.force_ptx_jit) {
     if (offers.ptx.answer != Serves::Yes) return judge_nothing(file, offers, CodeReason::NoPtxForced);

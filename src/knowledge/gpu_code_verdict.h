@@ -42,7 +42,7 @@ enum class CodeReason : std::uint8_t {
   JitDisabled,      ///< Fails: error 223, only PTX fits and CUDA_DISABLE_PTX_JIT is set
   NoPtxForced,      ///< Fails: CUDA_FORCE_PTX_JIT is set and no PTX fits
   NoCode,           ///< None
-  OnlyStubs,        ///< None: only device-link stubs, which name an architecture and have no code
+  OnlyStubs,        ///< None: only frames without kernels, which name an architecture
   NotAllRead,       ///< Unknown: the file was not read to its end
   TargetNotKnown,   ///< Unknown: there is code of which nobody can say whether this GPU runs it
   PartOfPtxTooNew,  ///< Unknown: some of the PTX is newer than the driver

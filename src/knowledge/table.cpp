@@ -17,6 +17,15 @@ std::string_view next_line(std::string_view& rest) {
   return line;
 }
 
+void add_cells(std::string_view line, char separator, std::vector<std::string_view>& cells) {
+  for (;;) {
+    const std::size_t end = line.find(separator);
+    cells.push_back(line.substr(0, end));
+    if (end == std::string_view::npos) return;
+    line.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace
 
 int Knowledge::Table::column(std::string_view name) const {
@@ -40,17 +49,17 @@ const std::vector<std::string_view>* Knowledge::Table::find(std::string_view col
 
 std::vector<std::string_view> split_cells(std::string_view line, char separator) {
   std::vector<std::string_view> cells;
-  for (;;) {
-    const std::size_t end = line.find(separator);
-    cells.push_back(line.substr(0, end));
-    if (end == std::string_view::npos) return cells;
-    line.remove_prefix(end + 1);
-  }
+  add_cells(line, separator, cells);
+  return cells;
 }
 
 bool has_word(std::string_view words, std::string_view word) {
-  const auto parts = split_cells(words, ' ');
-  return std::find(parts.begin(), parts.end(), word) != parts.end();
+  for (;;) {
+    const std::size_t end = words.find(' ');
+    if (words.substr(0, end) == word) return true;
+    if (end == std::string_view::npos) return false;
+    words.remove_prefix(end + 1);
+  }
 }
 
 std::string_view without_marker(std::string_view cell) {
@@ -73,7 +82,9 @@ tl::expected<Knowledge::Table, std::string> parse_table(std::string_view name, s
   for (std::size_t line = 2; !rest.empty(); ++line) {
     const std::string_view row = next_line(rest);
     if (row.empty()) continue;
-    auto cells = split_cells(row);
+    std::vector<std::string_view> cells;
+    cells.reserve(table.header.size());
+    add_cells(row, '\t', cells);
     if (cells.size() != table.header.size()) {
       return tl::unexpected(std::string(name) + ":" + std::to_string(line) + ": " + std::to_string(cells.size()) +
                             " columns where the header has " + std::to_string(table.header.size()));

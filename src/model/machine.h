@@ -365,11 +365,12 @@ struct GpuCodeFile {
   /// "" (read to the end), "headers" (only the containers of .nv_fatbin and its kin were hopped through: code elsewhere in the
   /// file is not counted), "damaged", "unreadable", "too-big", "limit": why what follows is not all.
   std::string state;
-  std::string problem;                  ///< in words, where `state` is no success
-  std::vector<GpuCodeTarget> targets;   ///< sass, ptx, lto, by architecture; device-link stubs are not among them
-  std::int64_t containers = 0;          ///< fatbin containers
-  std::int64_t stub_containers = 0;     ///< device-link stubs: an architecture is named, no code is in it
-  std::vector<CodeCount> stub_targets;  ///< the architectures that stubs name: "sm_75"
+  std::string problem;                 ///< in words, where `state` is no success
+  std::vector<GpuCodeTarget> targets;  ///< sass, ptx, lto, by architecture; what has no kernels is not among them
+  std::int64_t containers = 0;         ///< fatbin containers
+  std::int64_t stub_containers =
+      0;  ///< of them without functions and variables: device-link stubs, and what nvcc makes of sources without kernels
+  std::vector<CodeCount> stub_targets;  ///< what they are made for, and cubins and PTX texts like them: "sm_75", "compute_90"
   /// Containers (and cubins outside of any) in each place: ".nv_fatbin", "__nv_relfatbin", ".ldata", …; "file": not in a section.
   std::vector<CodeCount> places;
   /// Sets of targets of single containers ("sm_80 sm_90 compute_90") with their number, stubs left out: a container without the

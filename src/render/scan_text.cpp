@@ -104,7 +104,7 @@ class TextReport {
     CodeJudgement none;  // not read to its end
     if (code.state.empty()) {
       none.verdict = CodeVerdict::None;
-      none.reason = code.stub_containers > 0 ? CodeReason::OnlyStubs : CodeReason::NoCode;
+      none.reason = !code.stub_targets.empty() ? CodeReason::OnlyStubs : CodeReason::NoCode;
     }
     line(scan_verdict_text(code, none, ScanGpu{}, options_), "  ", "    ", Style::Dim);
   }

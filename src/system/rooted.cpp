@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "system/file_mapping.h"
 #include "system/path.h"
 
 namespace gpuvet {
@@ -158,6 +159,7 @@ class RootedReader final : public FileReader {
   Result<std::string> read_at(std::uint64_t offset, std::size_t length) override {
     if (offset >= file_.size) return std::string();
     const std::uint64_t left = file_.size - offset;
+    if (const auto all = mapped_.bytes(); !all.empty()) return std::string(all.substr(static_cast<std::size_t>(offset), length));
     return read_range(file_.fd.get(), path_, offset, static_cast<std::size_t>(std::min<std::uint64_t>(length, left)));
   }
   Result<std::size_t> read_into(std::uint64_t offset, char* to, std::size_t length) override {
@@ -178,10 +180,18 @@ class RootedReader final : public FileReader {
     if (found < 0) return errno == ENXIO ? file_.size : offset;  // others: a file system that does not know
     return static_cast<std::uint64_t>(found);
   }
+  bool keeps_bytes() const override { return !mapped_.bytes().empty(); }
+  std::string_view bytes() override {
+    if (!asked_) mapped_ = FileMapping(file_.fd.get(), file_.size);
+    asked_ = true;
+    return mapped_.bytes();
+  }
 
  private:
   OpenFile file_;
   std::string path_;
+  FileMapping mapped_;
+  bool asked_ = false;  ///< for mapped_
 };
 
 tl::unexpected<SystemError> not_available(const char* what) {

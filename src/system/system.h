@@ -64,6 +64,9 @@ class FileReader {
   virtual std::uint64_t next_data(std::uint64_t offset) { return offset; }
   /// Are small reads cheap, because the bytes lie in memory or what was read is kept?
   virtual bool keeps_bytes() const { return false; }
+  /// The whole file where it lies in memory or can be mapped, for who looks at a few places of a large one; empty: read it. Good
+  /// as long as the reader. Bytes that go missing while one looks (a file that is cut, a broken disk) become zeros.
+  virtual std::string_view bytes() { return {}; }
 };
 
 struct CommandOutput {

@@ -66,6 +66,8 @@ sample only_ptx.fatbin compute_80:1 -fatbin one.cu -gencode arch=compute_80,code
 sample relocatable.o "$(both 80)" -dc two.cu -arch=sm_80 -Xcompiler -fPIC
 sample relocatable_all.o "$(both 80)" -dc two.cu -arch=sm_80 -Xfatbin -compress-all
 sample link_time.o "compute_80:1 lto_80:1" -dc -dlto two.cu -arch=sm_80
+printf 'int no_kernels() { return 0; }\n' >none.cu
+sample without_kernels.o "stub:sm_80:1 stub:compute_80:1" -c none.cu -arch=sm_80
 sample shared.so "$(both 80) stub:sm_80:1" -shared -Xcompiler -fPIC one.cu -arch=sm_80
 run_jobs
 if [ "$release" -ge 13 ]; then

@@ -106,7 +106,7 @@ Counts in_cuobjdumps_words(const GpuCodeFile& file, bool listed) {
     if (target.kind != "lto" && count > 0) counts[as_cuobjdump_writes(target.kind, target.arch)] += count;
   }
   for (const auto& stub : file.stub_targets) {
-    if (listed) counts[as_cuobjdump_writes("sass", stub.name)] += stub.count;
+    if (listed) counts[as_cuobjdump_writes(stub.name.starts_with("sm_") ? "sass" : "ptx", stub.name)] += stub.count;
   }
   return counts;
 }

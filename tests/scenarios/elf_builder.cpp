@@ -328,14 +328,17 @@ void tell_release(SharedLibrarySpec& spec, const std::string& version) {
 
 std::string build_fatbin(const std::vector<std::string>& targets) {
   std::vector<Entry> entries;
-  for (const auto& target : targets) {
+  for (const auto& word : targets) {
+    const bool empty = word.starts_with("empty:");
+    const auto target = word.substr(empty ? 6 : 0);
     const bool ptx = target.starts_with("compute_");
     const auto arch = static_cast<unsigned>(std::stoul(target.substr(target.find('_') + 1)));
     Entry entry;
     entry.kind = ptx ? 1 : 2;
     entry.arch = arch;
     if (ptx) entry.major = 8, entry.minor = 0;
-    entry.payload = ptx ? ".version 8.0\n.target sm_" + std::to_string(arch) + "\n.address_size 64\n" : cubin(arch, {".text._Z6kernelPf"}, "", arch >= 100);
+    entry.payload = ptx ? ".version 8.0\n.target sm_" + std::to_string(arch) + "\n.address_size 64\n" : cubin(arch, {empty ? ".nv.info" : ".text._Z6kernelPf"}, "", arch >= 100);
+    if (ptx && !empty) entry.payload += ".visible .entry _Z6kernelPf()\n{\nret;\n}\n";
     entries.push_back(std::move(entry));
   }
   return container(entries);

@@ -30,7 +30,7 @@ std::string build_shared_library(const SharedLibrarySpec& spec);
 /// exports. By soname: libcudart, libcublasLt, libcudnn and its parts, libnccl, libcusparse, libnvrtc, libnvrtc-builtins, libnvJitLink.
 void tell_release(SharedLibrarySpec& spec, const std::string& version);
 
-/// A fat binary with (empty) code for "sm_80", "compute_90" (PTX).
+/// A fat binary with code for "sm_80", "compute_90" (PTX), "empty:sm_80": without kernels.
 std::string build_fatbin(const std::vector<std::string>& targets);
 
 /// An ELF relocatable with a .modinfo section of "key=value" strings.

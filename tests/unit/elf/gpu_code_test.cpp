@@ -122,9 +122,32 @@ TEST(GpuCode, StubsAreToldApart) {
 TEST(GpuCode, ConstantsAreNoStub) {
   const auto data = cubin(75, {".nv.constant3"});
   EXPECT_EQ(read(host_elf({{".nv_fatbin", container({{.arch = 75, .payload = data}})}})).stub_containers, 0);
-  // With PTX beside it a container has something to run.
+  // With PTX beside it a container has something to run, unless nothing is in that either.
   const auto empty = cubin(75, {".nv.info"});
   EXPECT_EQ(read(container({{.arch = 75, .payload = empty}, ptx(75, 9, 0)})).stub_containers, 0);
+}
+
+TEST(GpuCode, SourcesWithoutKernelsLeaveNoCode) {
+  const std::string head = "//\n// Based on NVVM 7.0.1\n//\n\n.version 9.0\n.target sm_90\n.address_size 64\n\n\n";
+  const auto with = [&](const std::string& text) {
+    auto entry = ptx(90, 9, 0);
+    entry.payload = head + text;
+    return read(host_elf({{".nv_fatbin", container({{.arch = 90, .payload = cubin(90, {".nv.info"})}, entry})}}));
+  };
+  const auto none = with("");
+  EXPECT_EQ(text_of(none), "");
+  EXPECT_EQ(counts(none.stub_targets), "compute_90:1, sm_90:1");
+  EXPECT_EQ(none.stub_containers, 1);
+  for (const char* some :
+       {".visible .entry k()\n{\nret;\n}\n", ".visible .func f()\n{\nret;\n}\n", ".global .align 4 .b8 v[4];\n"})
+    EXPECT_EQ(text_of(with(some)), "sm_90:1 compute_90:1@9.0") << some;
+  // LTO-IR is not looked into.
+  EXPECT_EQ(read(container({{.arch = 75, .payload = cubin(75, {".nv.info"})}, {.kind = 8, .arch = 75}})).stub_containers, 0);
+  // As files of their own.
+  EXPECT_EQ(text_of(read(head)), "");
+  EXPECT_EQ(counts(read(head).stub_targets), "compute_90:1");
+  EXPECT_EQ(text_of(read(head + ".visible .entry k()")), "compute_90:1@9.0");
+  EXPECT_EQ(counts(read(cubin(90, {".nv.info"})).stub_targets), "sm_90:1");
 }
 
 TEST(GpuCode, RawFiles) {
@@ -135,8 +158,9 @@ TEST(GpuCode, RawFiles) {
   EXPECT_EQ(counts(file.places), "file:1");
   EXPECT_EQ(text_of(read(cubin(90, {".text.k"}))), "sm_90:1");
   EXPECT_EQ(text_of(read(cubin(0x5a | 0x800, {".text.k"}, "", false))), "sm_90a:1");
-  EXPECT_EQ(text_of(read("//\n// Generated\n\n.version 8.7\n.target sm_90a\n.address_size 64\n")), "compute_90a:1@8.7");
-  EXPECT_EQ(text_of(read("/* .version */ .version 9.0 .target sm_75, debug")), "compute_75:1@9.0");
+  EXPECT_EQ(text_of(read("//\n// Generated\n\n.version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k()")),
+            "compute_90a:1@8.7");
+  EXPECT_EQ(text_of(read("/* .version */ .version 9.0 .target sm_75, debug .entry k()")), "compute_75:1@9.0");
   EXPECT_EQ(text_of(read("A text about .version 8.7 of something")), "");
   EXPECT_EQ(text_of(read("")), "");
 }

@@ -57,7 +57,7 @@ TEST(ScanText, SaysWhatRunsAndWhatFails) {
   EXPECT_NE(text.find("RTX 4090 (8.9): runs: machine code sm_80"), std::string::npos);
   EXPECT_NE(text.find("PTX compute_90 (ISA 8.0)"), std::string::npos);
   EXPECT_NE(text.find("error 209"), std::string::npos);
-  EXPECT_NE(text.find("device-link stub names sm_75"), std::string::npos);
+  EXPECT_NE(text.find("empty frame for sm_75"), std::string::npos);
   EXPECT_NE(text.find("2 files have GPU code (12,345 files looked at)."), std::string::npos);
   EXPECT_NE(text.find("sm_120 (12.0): 1 of 2 files with GPU code will fail."), std::string::npos);
   EXPECT_NE(text.find("permission denied"), std::string::npos);
