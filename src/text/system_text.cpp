@@ -1,36 +1,45 @@
-// The system in a text: kernel, distribution, WSL, Windows, Jetson, variables of the environment, groups.
-
-#include <re2/re2.h>
+// The system in a text: kernel, distribution, WSL, Windows, Jetson, variables of the environment, the user.
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string>
+#include <vector>
 
+#include "text/driver_text_parts.h"
 #include "text/printable.h"
-#include "text/text_readers.h"
+#include "text/re2_text.h"
 
 namespace gpuvet {
 namespace {
 
 using re2::StringPiece;
 
-StringPiece piece(std::string_view s) { return {s.data(), s.size()}; }
-std::string_view view(const StringPiece& s) { return s.data() == nullptr ? std::string_view() : std::string_view(s.data(), s.size()); }
-
 struct Patterns {
-  RE2 uname{R"re(^Linux \S+ (\d+\.\d+\S*) .*?\b(x86_64|aarch64|ppc64le|riscv64|armv7l)\b)re"};
-  RE2 kernel{R"re(^\s*(\d+\.\d+\.\d+-\S+|\d+\.\d+\.\d+)\s*$)re"};
+  RE2 uname{R"re(^\s*Linux (?:\S+ )?(\d+\.\d+\.\d+\S*) .*?\b(x86_64|aarch64|ppc64le|riscv64|armv7l)\b)re"};
+  RE2 release{R"re(^\d+\.\d+\.\d+\S*$)re"};
   RE2 wsl_kernel{R"re(\b(\d+\.\d+\.\d+(?:\.\d+)?-(?:microsoft-standard(?:-WSL2)?\S*|\d+-Microsoft))\b)re"};
-  RE2 kernel_line{R"re((?i)^\s*kernel(?: version| release)?\s*[:=]\s*(?:Linux )?(\d+\.\d+\.\d+\S*))re"};
-  RE2 os_release{R"re(^(ID|ID_LIKE|VERSION_ID|VERSION_CODENAME|PRETTY_NAME)="?([^"]*)"?\s*$)re"};
-  RE2 distribution{R"re((?i)(?:^|[\s:("])(Ubuntu|Debian GNU/Linux|Debian|Fedora Linux|Fedora|CentOS(?: Linux| Stream)?|Rocky Linux|AlmaLinux|Red Hat Enterprise Linux|openSUSE Leap|openSUSE Tumbleweed|Arch Linux|Manjaro Linux|Linux Mint|Pop!_OS|Amazon Linux|Oracle Linux|NixOS|Alpine Linux)[ (]*(?:release )?(\d+(?:\.\d+)*)?)re"};
-  RE2 os_line{R"re((?i)^\s*[-*]?\s*(?:OS|Operating System|Distro|Description|Distribution|Platform|System|PRETTY_NAME)(?: version)?\s*[:=]\s*"?(.+))re"};
-  RE2 windows{R"re(Microsoft Windows \[|Microsoft Windows (?:10|11|Server)|\bWindows-1[01]-|\bWindows 1[01]\b|\bwin_amd64\b|\[MSC v\.)re"};
-  RE2 export_line{R"re(^\s*(?:\d+[:-]\s*)?(?:export|declare -x|set|setx)?\s*([A-Z][A-Z0-9_]+)=("?)(.*?)("?)\s*$)re"};
-  RE2 inline_value{R"re((?:^|\s|-e |--env[ =])([A-Z][A-Z0-9_]*)=("[^"]*"|'[^']*'|\S*))re"};
-  RE2 glibc{R"re((?:GLIBC|GNU libc|\(GNU libc\)|Debian GLIBC|glibc)[^)\d]*(\d\.\d+))re"};
+  RE2 kernel_line{R"re((?i)^\s*[-*]?\s*kernel(?: version| release)?\s*[:=]\s*(?:Linux )?(\d+\.\d+\.\d+\S*))re"};
+  RE2 architecture_line{R"re(^\s*Architecture:\s+(x86-64|x86_64|arm64|aarch64)\s*$)re"};
+  RE2 virtualization_line{R"re(^\s*Virtualization:\s+([a-z0-9-]+)\s*$)re"};
+  RE2 os_release{R"re(^\s*(ID|ID_LIKE|VERSION_ID|VERSION_CODENAME|PRETTY_NAME)=["']?([^"']*)["']?\s*$)re"};
+  RE2 codename{R"re(^Codename:\s+([a-z]+)\s*$)re"};
+  RE2 distribution{
+      R"re((?i)(?:^|[\s:("])(Ubuntu|Debian GNU/Linux|Debian|Fedora Linux|Fedora|CentOS(?: Linux| Stream)?|Rocky Linux|AlmaLinux|Red Hat Enterprise Linux|openSUSE Leap|openSUSE Tumbleweed|SLES|Arch Linux|Manjaro Linux|Linux Mint|Pop!_OS|Amazon Linux|Oracle Linux|NixOS|Alpine Linux)[ (]*(?:Server )?(?:release )?(\d+(?:\.\d+)*)?)re"};
+  RE2 os_line{
+      R"re((?i)^\s*[-*]?\s*(?:OS|Operating System|Distro|Description|Distribution|Platform|System|PRETTY_NAME|系统|操作系统)(?: version)?\s*[:=：]\s*"?(.+))re"};
+  RE2 windows{
+      R"re(Microsoft Windows \[|Microsoft Windows (?:10|11|Server)|\bWindows-1[01]-|\bWindows 1[01]\b|\bwin_amd64\b|\[MSC v\.|\b[A-Z]:\\(?:Users|Program Files|Windows|ProgramData)\\)re"};
+  RE2 assignment{R"re(^\s*(?:\d+[:-]\s*)?(export |declare -x |set |setx |ENV )?\s*([A-Z][A-Z0-9_]+)=(.*?)\s*$)re"};
+  RE2 word_assignment{R"re(^([A-Z][A-Z0-9_]*)=(.*)$)re"};
   RE2 ldd_version{R"re(^ldd \([^)]*\) (\d\.\d+)\s*$)re"};
-  RE2 tegra{R"re(^# (R\d+ \(release\), REVISION: [\d.]+))re"};
+  RE2 glibc_line{R"re((?i)^\s*[-*]?\s*(?:libc|glibc)(?: version)?\s*[:=]\s*(?:glibc[- ]?)?(\d\.\d+)\s*$)re"};
+  RE2 tegra{R"re(^\s*# (R\d+ \(release\), REVISION: [\d.]+))re"};
+  RE2 jetson_model{R"re(^\s*(?:Model: )?(NVIDIA (?:Jetson|Orin|Xavier|Thor)\b.*(?:Developer Kit|Module|Nano|NX).*?)\s*$)re"};
+  RE2 wsl_row{R"re(^\s*\*?\s*\S+\s+(?:Running|Stopped|正在运行|已停止)\s+([12])\s*$)re"};
+  RE2 id{R"re(^\s*uid=(\d+)\(([^)]*)\) gid=\d+\([^)]*\) (?:groups|组)=(\S.*)$)re"};
+  RE2 group{R"re((\d+)\(([^)]*)\))re"};
+  RE2 variable{R"re(^["']?\[?(?:\$\{?|%|\$env:)([A-Za-z_][A-Za-z0-9_]*)(?:\}|%)?\]?["']?$)re"};
 };
 
 const Patterns& patterns() {
@@ -38,10 +47,14 @@ const Patterns& patterns() {
   return compiled;
 }
 
+// ---- variables --------------------------------------------------------------------------------------------------------
+
 /// Variables that a rule or a reader of the answer wants; others may hold secrets.
 bool matters(std::string_view name) {
-  constexpr std::array<std::string_view, 12> starts{"CUDA", "NVIDIA_", "NCCL_", "LD_", "CUDNN", "NVCC", "PYTORCH_", "TORCH_", "TF_", "XLA_", "JAX_", "VLLM_"};
-  constexpr std::array<std::string_view, 8> exact{"PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "CC", "CXX", "CUDACXX", "MAX_JOBS", "PYTHONPATH"};
+  constexpr std::array<std::string_view, 12> starts{"CUDA",     "NVIDIA_", "NCCL_", "LD_",  "CUDNN", "NVCC",
+                                                    "PYTORCH_", "TORCH_",  "TF_",   "XLA_", "JAX_",  "VLLM_"};
+  constexpr std::array<std::string_view, 8> exact{"PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "CC",
+                                                  "CXX",  "CUDACXX",     "MAX_JOBS",     "PYTHONPATH"};
   return std::ranges::any_of(starts, [&](std::string_view s) { return name.starts_with(s); }) ||
          std::ranges::find(exact, name) != exact.end();
 }
@@ -52,21 +65,126 @@ void set_variable(Machine& machine, const PastedText& text, std::size_t line, st
     value = value.substr(1, value.size() - 2);
   add_observation(machine, text, line, "variable", {{"name", std::string(name)}, {"value", std::string(value)}});
   // "$PATH:/x" is no value; and what is set in a container or on Windows is not this process' environment.
-  if (value.find('$') != std::string_view::npos || in_windows(text, line)) return;
+  if (value.find('$') != std::string_view::npos || in_windows(text, line) || in_container(text, line)) return;
   machine.environment.emplace(std::string(name), std::string(value));
-  if (!machine.environment_seen.is_known()) machine.environment_seen = Fact<bool>::known(true, origin_of(text, line));
+  set_fact(machine.environment_seen, true, text, line);
 }
 
-void set_distribution(Machine& machine, const PastedText& text, std::size_t line, std::string_view name, std::string_view version) {
+/// Words of a shell command, quotes taken off.
+std::vector<std::string> shell_words(std::string_view command) {
+  std::vector<std::string> words;
+  std::string word;
+  bool open = false;
+  char quote = 0;
+  for (const char c : command) {
+    if (quote != 0) {
+      if (c == quote)
+        quote = 0;
+      else
+        word += c;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      open = true;
+    } else if (c == ' ' || c == '\t') {
+      if (open) words.push_back(std::move(word));
+      word.clear();
+      open = false;
+    } else {
+      word += c;
+      open = true;
+    }
+  }
+  if (open) words.push_back(std::move(word));
+  return words;
+}
+
+/// Variables in front of a program, and those that a container is given: "A=1 python x.py", "env A=1 …", "docker run -e A=1 …".
+void read_command_variables(const PastedText& text, const PasteSegment& segment, Machine& machine) {
+  if (segment.python || segment.command.find('=') == std::string::npos) return;
+  const std::vector<std::string> words = shell_words(segment.command);
+  bool leading = true;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string_view word = words[i];
+    if (word == "&&" || word == ";" || word == "|" || word == "||") {
+      leading = true;
+      continue;
+    }
+    const bool given = segment.place == PastePlace::Container && i > 0 && (words[i - 1] == "-e" || words[i - 1] == "--env");
+    bool attached = false;
+    if (word.starts_with("--env=")) word.remove_prefix(6), attached = segment.place == PastePlace::Container;
+    StringPiece name, value;
+    if (RE2::FullMatch(piece(word), patterns().word_assignment, &name, &value)) {
+      if (leading || given || attached) set_variable(machine, text, segment.line, view(name), view(value));
+    } else if (word != "env" && word != "export" && word != "set" && word != "sudo" && !word.starts_with("-")) {
+      leading = false;
+    }
+  }
+}
+
+/// `echo $X`, `echo ${X}`, `echo "[$X]"`, `echo %X%`, `printenv X`, and `$env:X`: the name; empty: none of them.
+std::string asked_variable(const PasteSegment& segment) {
+  const std::string_view arguments = arguments_of(segment);
+  StringPiece name;
+  if (runs(segment, "printenv") && arguments.find_first_of(" |") == std::string_view::npos) return std::string(arguments);
+  const std::string_view word = runs(segment, "echo")                                    ? arguments
+                                : std::string_view(segment.command).starts_with("$env:") ? std::string_view(segment.command)
+                                                                                         : std::string_view();
+  return RE2::FullMatch(piece(word), patterns().variable, &name) ? std::string(view(name)) : std::string();
+}
+
+void read_variables(const PastedText& text, Machine& machine) {
+  for (const PasteSegment& segment : text.segments) {
+    if (segment.command.empty()) continue;
+    read_command_variables(text, segment, machine);
+    const std::string name = asked_variable(segment);
+    if (name.empty()) continue;
+    std::string_view answer = segment.first < segment.end ? trimmed(text.lines[segment.first].text) : std::string_view();
+    if (segment.command.find('[') != std::string::npos && answer.starts_with('[') && answer.ends_with(']'))
+      answer = answer.substr(1, answer.size() - 2);
+    set_variable(machine, text, segment.first < segment.end ? segment.first : segment.line, name, answer);
+  }
+  for (std::size_t i = 0; i < text.lines.size(); ++i) {
+    StringPiece keyword, name, value;
+    if (!RE2::PartialMatch(piece(text.lines[i].text), patterns().assignment, &keyword, &name, &value)) continue;
+    const PasteSegment* segment = segment_of(text, i);
+    if (segment != nullptr && i < segment->first) continue;  // the command was read above
+    const bool told = segment == nullptr || segment->command.empty() || runs(*segment, "env") || runs(*segment, "printenv") ||
+                      runs(*segment, "set") || segment->place == PastePlace::Container || runs(*segment, "grep") ||
+                      runs(*segment, "cat");
+    if (told && view(keyword) != "ENV ") set_variable(machine, text, i, view(name), view(value));
+  }
+}
+
+// ---- distribution and kernel --------------------------------------------------------------------------------------------
+
+void set_distribution(Machine& machine, const PastedText& text, std::size_t line, std::string_view name,
+                      std::string_view version) {
   std::string id;
   for (const char c : name) id += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 18> ids{{{"ubuntu", "ubuntu"}, {"debian", "debian"}, {"fedora", "fedora"}, {"centos", "centos"}, {"rocky", "rocky"}, {"alma", "almalinux"}, {"red hat", "rhel"}, {"opensuse leap", "opensuse-leap"}, {"opensuse tumbleweed", "opensuse-tumbleweed"}, {"arch", "arch"}, {"manjaro", "manjaro"}, {"linux mint", "linuxmint"}, {"pop!", "pop"}, {"amazon", "amzn"}, {"oracle", "ol"}, {"nixos", "nixos"}, {"alpine", "alpine"}, {"sles", "sles"}}};
-  for (const auto& [start, os] : ids) {
-    if (!id.starts_with(start)) continue;
-    set_fact(machine.os.id, std::string(os), text, line);
-    if (!version.empty()) set_fact(machine.os.version_id, std::string(version), text, line);
-    return;
-  }
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 18> ids{{{"ubuntu", "ubuntu"},
+                                                                               {"debian", "debian"},
+                                                                               {"fedora", "fedora"},
+                                                                               {"centos", "centos"},
+                                                                               {"rocky", "rocky"},
+                                                                               {"alma", "almalinux"},
+                                                                               {"red hat", "rhel"},
+                                                                               {"opensuse leap", "opensuse-leap"},
+                                                                               {"opensuse tumbleweed", "opensuse-tumbleweed"},
+                                                                               {"arch", "arch"},
+                                                                               {"manjaro", "manjaro"},
+                                                                               {"linux mint", "linuxmint"},
+                                                                               {"pop!", "pop"},
+                                                                               {"amazon", "amzn"},
+                                                                               {"oracle", "ol"},
+                                                                               {"nixos", "nixos"},
+                                                                               {"alpine", "alpine"},
+                                                                               {"sles", "sles"}}};
+  const auto* const found = std::ranges::find_if(ids, [&](const auto& entry) { return id.starts_with(entry.first); });
+  if (found == ids.end()) return;
+  set_fact(machine.os.id, std::string(found->second), text, line);
+  // A version belongs to the distribution that was named first.
+  if (!version.empty() && machine.os.id.is(std::string(found->second)))
+    set_fact(machine.os.version_id, std::string(version), text, line);
 }
 
 void set_kernel(Machine& machine, const PastedText& text, std::size_t line, std::string_view release) {
@@ -78,39 +196,91 @@ void set_kernel(Machine& machine, const PastedText& text, std::size_t line, std:
   set_fact(machine.os.kernel, std::string(release), text, line);
 }
 
+/// systemd-detect-virt's word. https://www.freedesktop.org/software/systemd/man/latest/systemd-detect-virt.html
+void set_virtualization(Machine& machine, const PastedText& text, std::size_t line, std::string_view word) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> hypervisors{{{"kvm", "kvm"},
+                                                                                      {"qemu", "qemu"},
+                                                                                      {"vmware", "vmware"},
+                                                                                      {"microsoft", "hyperv"},
+                                                                                      {"oracle", "virtualbox"},
+                                                                                      {"xen", "xen"},
+                                                                                      {"parallels", "parallels"},
+                                                                                      {"amazon", "kvm"},
+                                                                                      {"google", "kvm"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> containers{
+      {{"docker", "docker"}, {"podman", "podman"}, {"lxc", "lxc"}, {"lxc-libvirt", "lxc"}, {"systemd-nspawn", "nspawn"}}};
+  for (const auto& [name, value] : hypervisors)
+    if (word == name) set_fact(machine.os.hypervisor, std::string(value), text, line);
+  for (const auto& [name, value] : containers)
+    if (word == name) set_fact(machine.os.container, std::string(value), text, line);
+  if (word == "none" && machine.os.hypervisor.is_not_seen())
+    machine.os.hypervisor = Fact<std::string>::absent(origin_of(text, line));
+}
+
+void set_user(Machine& machine, const PastedText& text, std::size_t line, std::string_view uid, std::string_view name,
+              StringPiece groups) {
+  const auto number = [](std::string_view digits) {
+    std::int64_t value = -1;
+    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return value;
+  };
+  std::vector<UserGroup> list;
+  StringPiece gid, group;
+  while (list.size() < 100 && RE2::FindAndConsume(&groups, patterns().group, &gid, &group))
+    list.push_back({number(view(gid)), std::string(view(group))});
+  set_fact(machine.user.uid, number(uid), text, line);
+  set_fact(machine.user.name, std::string(name), text, line);
+  set_fact(machine.user.groups, std::move(list), text, line);
+}
+
 void read_answers(const PastedText& text, Machine& machine) {
+  const Patterns& p = patterns();
   for (const PasteSegment& segment : text.segments) {
-    if (segment.command.empty()) continue;
-    const bool has_output = segment.first < segment.end;
-    const std::string_view first = has_output ? trimmed(text.lines[segment.first].text) : std::string_view();
-    // echo $X, echo %X%, $env:X
-    if (runs(segment, "echo") || runs(segment, "printenv")) {
-      std::string_view name = trimmed(std::string_view(segment.command).substr(segment.command.find(' ') == std::string::npos ? segment.command.size() : segment.command.find(' ') + 1));
-      while (!name.empty() && (name.front() == '"' || name.front() == '[' || name.front() == '$' || name.front() == '{' || name.front() == '%')) name.remove_prefix(1);
-      const std::size_t end = name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-      const std::string_view rest = end == std::string_view::npos ? std::string_view() : name.substr(end);
-      name = name.substr(0, end);
-      std::string_view answer = first;
-      if (rest.starts_with(']') && answer.starts_with('[') && answer.ends_with(']')) answer = answer.substr(1, answer.size() - 2);
-      if (!name.empty() && rest.size() <= 3 && segment.place != PastePlace::Container)
-        set_variable(machine, text, has_output ? segment.first : segment.line, name, answer);
-    }
-    if (runs(segment, "uname") && has_output) {
-      if (segment.command.find("-m") != std::string::npos && first.find(' ') == std::string_view::npos)
+    if (segment.command.empty() || segment.first >= segment.end || segment.place != PastePlace::Host) continue;
+    const std::string_view first = trimmed(text.lines[segment.first].text), options = arguments_of(segment);
+    if (runs(segment, "uname")) {
+      constexpr std::array<std::string_view, 5> architectures{"x86_64", "aarch64", "ppc64le", "riscv64", "armv7l"};
+      if (options.starts_with("-m") && std::ranges::find(architectures, first) != architectures.end())
         set_fact(machine.os.architecture, std::string(first), text, segment.first);
-      else if (segment.command.find("-r") != std::string::npos)
-        set_kernel(machine, text, segment.first, first);
+      if (options.starts_with("-r") && RE2::FullMatch(piece(first), p.release)) set_kernel(machine, text, segment.first, first);
     }
-    if (runs(segment, "getenforce") && has_output) set_fact(machine.os.selinux_enforcing, first == "Enforcing", text, segment.first);
-    // Variables in front of a command: "CUDA_VISIBLE_DEVICES=2 python main.py".
-    StringPiece command = piece(segment.command), name, value;
-    while (RE2::FindAndConsume(&command, patterns().inline_value, &name, &value)) {
-      const std::string_view start = std::string_view(segment.command).substr(0, static_cast<std::size_t>(name.data() - segment.command.data()));
-      const bool leading = start.find_first_not_of(" ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_=,./:-abcdefghijklmnopqrstuvwxyz\"'") == std::string_view::npos;
-      if (leading && segment.place != PastePlace::Container) set_variable(machine, text, segment.line, view(name), view(value));
-      if (segment.place == PastePlace::Container) add_observation(machine, text, segment.line, "variable", {{"name", std::string(view(name))}, {"value", std::string(view(value))}});
-    }
+    if (runs(segment, "getenforce") && (first == "Enforcing" || first == "Permissive" || first == "Disabled"))
+      set_fact(machine.os.selinux_enforcing, first == "Enforcing", text, segment.first);
+    if (runs(segment, "systemd-detect-virt")) set_virtualization(machine, text, segment.first, first);
   }
+}
+
+/// Facts of the system that a line tells by its own shape.
+void read_line(const PastedText& text, std::size_t i, Machine& machine) {
+  const Patterns& p = patterns();
+  const std::string& line = text.lines[i].text;
+  OperatingSystem& os = machine.os;
+  StringPiece a, b, c;
+  if (RE2::PartialMatch(piece(line), p.uname, &a, &b)) {
+    set_kernel(machine, text, i, view(a));
+    set_fact(os.architecture, std::string(view(b)), text, i);
+  } else if (RE2::PartialMatch(piece(line), p.kernel_line, &a)) {
+    set_kernel(machine, text, i, view(a));
+  } else if (RE2::PartialMatch(piece(line), p.architecture_line, &a)) {
+    set_fact(os.architecture, std::string(view(a).starts_with("x86") ? "x86_64" : "aarch64"), text, i);
+  } else if (RE2::PartialMatch(piece(line), p.virtualization_line, &a)) {
+    set_virtualization(machine, text, i, view(a));
+  }
+  if (RE2::PartialMatch(piece(line), p.os_release, &a, &b) && !b.empty()) {
+    const std::string value(view(b));
+    if (view(a) == "ID") set_fact(os.id, value, text, i);
+    if (view(a) == "ID_LIKE") set_fact(os.id_like, value, text, i);
+    if (view(a) == "VERSION_ID") set_fact(os.version_id, value, text, i);
+    if (view(a) == "VERSION_CODENAME") set_fact(os.codename, value, text, i);
+    if (view(a) == "PRETTY_NAME") set_fact(os.pretty_name, value, text, i);
+  }
+  if (RE2::PartialMatch(piece(line), p.os_line, &a) && RE2::PartialMatch(a, p.distribution, &b, &c))
+    set_distribution(machine, text, i, view(b), view(c));
+  if (RE2::PartialMatch(piece(line), p.codename, &a)) set_fact(os.codename, std::string(view(a)), text, i);
+  if (RE2::PartialMatch(piece(line), p.ldd_version, &a) || RE2::PartialMatch(piece(line), p.glibc_line, &a))
+    set_fact(os.glibc, std::string(view(a)), text, i);
+  if (line.starts_with("musl libc (") && os.glibc.is_not_seen()) os.glibc = Fact<std::string>::absent(origin_of(text, i));
+  if (RE2::PartialMatch(piece(line), p.id, &a, &b, &c)) set_user(machine, text, i, view(a), view(b), c);
 }
 
 }  // namespace
@@ -118,45 +288,21 @@ void read_answers(const PastedText& text, Machine& machine) {
 void read_system(const PastedText& text, const Knowledge&, Machine& machine) {
   const Patterns& p = patterns();
   read_answers(text, machine);
+  read_variables(text, machine);
   bool windows = false;
   for (std::size_t i = 0; i < text.lines.size(); ++i) {
     const std::string& line = text.lines[i].text;
-    StringPiece a, b, c, d;
-    if (RE2::PartialMatch(piece(line), p.wsl_kernel, &a)) set_kernel(machine, text, i, view(a));
-    if (!in_container(text, i)) {
-      if (RE2::PartialMatch(piece(line), p.uname, &a, &b)) {
-        set_kernel(machine, text, i, view(a));
-        set_fact(machine.os.architecture, std::string(view(b)), text, i);
-      } else if (RE2::PartialMatch(piece(line), p.kernel_line, &a)) {
-        set_kernel(machine, text, i, view(a));
-      }
-      if (RE2::PartialMatch(piece(line), p.os_release, &a, &b)) {
-        const std::string value(view(b));
-        if (view(a) == "ID") set_fact(machine.os.id, value, text, i);
-        if (view(a) == "ID_LIKE") set_fact(machine.os.id_like, value, text, i);
-        if (view(a) == "VERSION_ID") set_fact(machine.os.version_id, value, text, i);
-        if (view(a) == "VERSION_CODENAME") set_fact(machine.os.codename, value, text, i);
-      }
-      if (RE2::PartialMatch(piece(line), p.os_line, &a)) {
-        const std::string value(view(a));
-        if (RE2::PartialMatch(value, p.distribution, &b, &c)) set_distribution(machine, text, i, view(b), view(c));
-      }
-      if (RE2::PartialMatch(piece(line), p.export_line, &a, &b, &c, &d)) {
-        const PasteSegment* segment = segment_of(text, i);
-        const bool output_of_env = segment != nullptr && (runs(*segment, "env") || runs(*segment, "printenv") || runs(*segment, "set") || segment->command.starts_with("env |"));
-        if (output_of_env || line.find("export ") != std::string::npos || (segment == nullptr && matters(view(a))))
-          set_variable(machine, text, i, view(a), view(c));
-      }
-      if (RE2::PartialMatch(piece(line), p.ldd_version, &a)) set_fact(machine.os.glibc, std::string(view(a)), text, i);
-    }
-    // `wsl -l -v`
-    static const RE2 distribution_row{R"re(^\s*\*?\s*\S+\s+(?:Running|Stopped|正在运行|已停止)\s+([12])\s*$)re"};
-    if (RE2::PartialMatch(piece(line), distribution_row, &a)) set_fact<std::int64_t>(machine.os.wsl, view(a) == "1" ? 1 : 2, text, i);
+    StringPiece word;
+    // The kernel is the host's, wherever it is asked for.
+    if (RE2::PartialMatch(piece(line), p.wsl_kernel, &word)) set_kernel(machine, text, i, view(word));
+    if (!in_container(text, i)) read_line(text, i, machine);
+    if (RE2::PartialMatch(piece(line), p.wsl_row, &word))
+      set_fact<std::int64_t>(machine.os.wsl, view(word) == "1" ? 1 : 2, text, i);
     if (line.find("/dev/dxg") != std::string::npos && line.find("No such file") != std::string::npos)
       add_observation(machine, text, i, "dxg-missing", {});
-    if (RE2::PartialMatch(piece(line), p.tegra, &a)) set_fact(machine.os.jetson, std::string(view(a)), text, i);
-    const bool shows_windows = in_windows(text, i) || RE2::PartialMatch(piece(line), p.windows);
-    if (shows_windows && !windows) {
+    if (RE2::PartialMatch(piece(line), p.tegra, &word) || RE2::PartialMatch(piece(line), p.jetson_model, &word))
+      set_fact(machine.os.jetson, std::string(view(word)), text, i);
+    if (!windows && (in_windows(text, i) || RE2::PartialMatch(piece(line), p.windows))) {
       windows = true;
       add_observation(machine, text, i, "windows", {});
     }
