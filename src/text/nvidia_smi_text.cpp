@@ -1,21 +1,17 @@
 // nvidia-smi's outputs: the table in all its header generations, -L, -q, --query-gpu, and what they say of driver and GPUs.
 
-#include <re2/re2.h>
-
 #include <algorithm>
 #include <string>
 
 #include "model/version.h"
 #include "text/printable.h"
+#include "text/re2_text.h"
 #include "text/text_readers.h"
 
 namespace gpuvet {
 namespace {
 
 using re2::StringPiece;
-
-StringPiece piece(std::string_view s) { return {s.data(), s.size()}; }
-std::string_view view(const StringPiece& s) { return s.data() == nullptr ? std::string_view() : std::string_view(s.data(), s.size()); }
 
 struct Patterns {
   // "KMD Version" and "CUDA UMD Version" since R610.

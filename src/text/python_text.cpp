@@ -1,21 +1,17 @@
 // Python in a text: package lists of pip, conda and uv, environment reports of frameworks, what a Python prompt answered.
 
-#include <re2/re2.h>
-
 #include <algorithm>
 #include <array>
 #include <string>
 
 #include "text/printable.h"
+#include "text/re2_text.h"
 #include "text/text_readers.h"
 
 namespace gpuvet {
 namespace {
 
 using re2::StringPiece;
-
-StringPiece piece(std::string_view s) { return {s.data(), s.size()}; }
-std::string_view view(const StringPiece& s) { return s.data() == nullptr ? std::string_view() : std::string_view(s.data(), s.size()); }
 
 struct Patterns {
   RE2 column{R"re(^\s*(?:\[(pip3?|conda)\]\s+)?([A-Za-z0-9][A-Za-z0-9_.-]*)(?:\s+|==|=)(\d[A-Za-z0-9_.+!-]*)(?:(?:\s+|=)(\S+))?(?:\s+(\S+))?\s*$)re"};

@@ -1,20 +1,16 @@
 // Compilers in a text: nvcc --version, which nvcc, gcc --version, PATH.
 
-#include <re2/re2.h>
-
 #include <algorithm>
 #include <string>
 
 #include "text/printable.h"
+#include "text/re2_text.h"
 #include "text/text_readers.h"
 
 namespace gpuvet {
 namespace {
 
 using re2::StringPiece;
-
-StringPiece piece(std::string_view s) { return {s.data(), s.size()}; }
-std::string_view view(const StringPiece& s) { return s.data() == nullptr ? std::string_view() : std::string_view(s.data(), s.size()); }
 
 struct Patterns {
   RE2 nvcc{R"re(Cuda compilation tools, release (\d+\.\d+)(?:, V([0-9.]+))?)re"};
