@@ -199,8 +199,11 @@ Judged module_blacklisted(const RuleContext& context) {
   std::vector<const ModprobeDirective*> killers;
   std::string module = "nvidia";
   if (surely_unloaded(context)) {
-    if (!nothing_else_holds_the_gpu(context) || surely_no_module_for_running_kernel(context)) return std::nullopt;
+    const bool bus_seen = context.machine.pci.is_known();
+    if ((bus_seen && !nothing_else_holds_the_gpu(context)) || surely_no_module_for_running_kernel(context)) return std::nullopt;
     killers = killers_of(context, "nvidia");
+    // Who holds the GPU is not known: only what stops every load is surely to blame.
+    if (!bus_seen) std::erase_if(killers, [](const ModprobeDirective* d) { return !kills_every_load(*d); });
     std::erase_if(killers, [&](const ModprobeDirective* d) { return !switcher_of(context, d->origin.source).empty(); });
   } else if (is_loaded(context) && surely_not_loaded(context.machine, "nvidia_uvm")) {
     // The driver asks for nvidia_uvm by its name, so only what stops every load stops it.

@@ -15,6 +15,7 @@ namespace {
 using re2::StringPiece;
 
 constexpr std::int64_t vendor_nvidia = 0x10de;
+constexpr std::size_t most_devices = 256;
 
 struct Patterns {
   // "01:00.0 VGA compatible controller [0300]: NVIDIA Corporation GA102 [GeForce RTX 3090] [10de:2204] (rev a1)"
@@ -161,7 +162,8 @@ void take_function(const PastedText& text, std::size_t line, const Knowledge& kn
     add_observation(machine, text, line, "nvidia-pci-device", {{"address", function.address}});
     return;
   }
-  if (vendor == 0 || std::ranges::any_of(bus.devices, [&](const PciDevice& d) { return d.address == function.address; })) return;
+  if (vendor == 0 || bus.devices.size() >= most_devices) return;
+  if (std::ranges::any_of(bus.devices, [&](const PciDevice& d) { return d.address == function.address; })) return;
   PciDevice found;
   found.address = function.address;
   found.class_code = function.class_code;
@@ -184,7 +186,8 @@ void take_refused(const PastedText& text, std::size_t line, Bus& bus) {
   found.class_code = 0x030000;
   found.origin = origin_of(text, line);
   if (!bus.first) bus.first = line;
-  if (std::ranges::none_of(bus.devices, [&](const PciDevice& d) { return d.address == found.address; }))
+  if (bus.devices.size() < most_devices &&
+      std::ranges::none_of(bus.devices, [&](const PciDevice& d) { return d.address == found.address; }))
     bus.devices.push_back(std::move(found));
 }
 

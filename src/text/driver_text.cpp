@@ -187,8 +187,10 @@ void read_other_gpus(const PastedText& text, Machine& machine) {
 Service& service_named(Machine& machine, const PastedText& text, std::size_t line, std::string_view name) {
   set_fact(machine.services, std::vector<Service>(), text, line);
   auto& list = *machine.services.get();
+  constexpr std::size_t most = 100;  // of a hostile text the last one takes the rest
   const auto known = std::ranges::find(list, name, &Service::name);
   if (known != list.end()) return *known;
+  if (list.size() >= most) return list.back();
   Service service;
   service.name = name;
   list.push_back(std::move(service));

@@ -23,6 +23,8 @@ struct Patterns {
   RE2 nvrm_version{
       R"re(NVRM version: NVIDIA UNIX (?:Open )?(?:Kernel Module|\S+ (?:Open )?Kernel Module)(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)?))re"};
   RE2 loading{R"re(NVRM: loading NVIDIA UNIX (?:Open )?(?:Kernel Module for \S+|\S+ Kernel Module)\s+(\d+\.\d+(?:\.\d+)?))re"};
+  // of a GPU that this driver does not serve
+  RE2 refusing{R"re(NVRM:.*?\b(?:NVIDIA (\d+\.\d+(?:\.\d+)?) driver release|(\d+\.\d+(?:\.\d+)?) NVIDIA driver will ignore))re"};
   // lsmod, and /proc/modules with its state behind
   RE2 row{
       R"re(^\s*([a-z][a-z0-9_]*)\s+(\d+)\s+(-?\d+)(?:\s+([a-z0-9_,-]+))?(?:\s+(Live|Loading|Unloading) 0x[0-9a-f]+.*)?\s*$)re"};
@@ -55,7 +57,11 @@ bool is_module_of_interest(std::string_view name) {
 void read_banner(const PastedText& text, std::size_t i, Machine& machine) {
   const Patterns& p = patterns();
   const std::string& line = text.lines[i].text;
-  StringPiece version;
+  StringPiece version, other;
+  if (RE2::PartialMatch(piece(line), p.refusing, &version, &other)) {
+    set_fact(machine.kernel_driver.version, std::string(view(version.empty() ? other : version)), text, i);
+    return;
+  }
   const bool now = RE2::PartialMatch(piece(line), p.nvrm_version, &version);
   if (!now && !RE2::PartialMatch(piece(line), p.loading, &version)) return;
   KernelDriver& driver = machine.kernel_driver;
@@ -68,7 +74,6 @@ void read_banner(const PastedText& text, std::size_t i, Machine& machine) {
   }
   set_fact(driver.version, std::string(view(version)), text, i);
   set_fact(driver.flavor, flavor, text, i);
-  add_observation(machine, text, i, "loaded-module", {{"version", std::string(view(version))}, {"flavor", flavor}});
 }
 
 /// Would this output have named NVIDIA's module? `lsmod | grep nouveau` would not.
@@ -282,20 +287,18 @@ void read_command_line(const PastedText& text, std::size_t i, Machine& machine) 
   while (!rest.empty()) {
     const std::string_view word = rest.substr(0, rest.find(' '));
     rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-    for (const auto& [key, value] : keys) {
-      if (!word.starts_with(key)) continue;
-      std::string_view list = word.substr(key.size());
-      while (!list.empty()) {
-        const std::string_view module = list.substr(0, list.find(','));
-        list.remove_prefix(std::min(list.size(), module.size() + 1));
-        const std::string name = module_name_with_underscores(module);
-        const auto& known = machine.kernel_driver.modprobe;
-        const bool twice =
-            std::ranges::any_of(known, [&](const ModprobeDirective& d) { return d.module == name && d.value == value; });
-        if (is_module_of_interest(name) && !twice && known.size() < most_entries)
-          machine.kernel_driver.modprobe.push_back(
-              {"blacklist", name, std::string(value), true, {"/proc/cmdline", 1, std::string(word)}});
-      }
+    const auto* const found = std::ranges::find_if(keys, [&](const auto& entry) { return word.starts_with(entry.first); });
+    if (found == keys.end()) continue;
+    std::string_view list = word.substr(found->first.size());
+    while (!list.empty()) {
+      const std::string_view module = list.substr(0, list.find(','));
+      list.remove_prefix(std::min(list.size(), module.size() + 1));
+      const std::string name = module_name_with_underscores(module);
+      auto& known = machine.kernel_driver.modprobe;
+      const bool twice =
+          std::ranges::any_of(known, [&](const ModprobeDirective& d) { return d.module == name && d.value == found->second; });
+      if (is_module_of_interest(name) && !twice && known.size() < most_entries)
+        known.push_back({"blacklist", name, std::string(found->second), true, {"/proc/cmdline", 1, std::string(word)}});
     }
   }
 }

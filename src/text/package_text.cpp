@@ -12,7 +12,7 @@ namespace {
 
 using re2::StringPiece;
 
-constexpr std::size_t most_packages = 2000;
+constexpr std::size_t most_packages = 600;
 
 struct Patterns {
   RE2 dpkg{

@@ -28,12 +28,14 @@ Origin origin_of(const PastedText& text, std::size_t line) {
 }
 
 const PasteSegment* segment_of(const PastedText& text, std::size_t line) {
-  for (const PasteSegment& segment : text.segments) {
-    const bool output = line >= segment.first && line < segment.end;
-    const bool command = !segment.command.empty() && line >= segment.line && line < segment.first;
-    if (output || command) return &segment;
-  }
-  return nullptr;
+  // They follow each other, each from its command's line (or its first line) on.
+  const auto starts_behind = [](std::size_t at, const PasteSegment& segment) {
+    return at < (segment.command.empty() ? segment.first : segment.line);
+  };
+  const auto next = std::upper_bound(text.segments.begin(), text.segments.end(), line, starts_behind);
+  if (next == text.segments.begin()) return nullptr;
+  const PasteSegment& segment = *std::prev(next);
+  return line < std::max(segment.end, segment.first) ? &segment : nullptr;
 }
 
 bool in_container(const PastedText& text, std::size_t line) {

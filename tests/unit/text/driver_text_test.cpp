@@ -292,6 +292,9 @@ TEST(DriverText, TheKernelLogNamesAGpuThatTheDriverRefuses) {
       driver("[    5.1] NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2c02)\n[    5.1] NVRM: installed in this\n");
   ASSERT_TRUE(machine.pci.is_known());
   EXPECT_EQ(machine.pci.get()->front().device, 0x2c02);
+  EXPECT_EQ(driver("NVRM: NVIDIA 535.216.03 driver release.\n").kernel_driver.version.value_or(""), "535.216.03");
+  EXPECT_EQ(driver("NVRM:  information.  The 396.26 NVIDIA driver will ignore\n").kernel_driver.version.value_or(""), "396.26");
+  EXPECT_TRUE(driver("NVRM:  supported through the NVIDIA 390.xx Legacy drivers. Please\n").kernel_driver.version.is_not_seen());
 }
 
 // ---- packages -------------------------------------------------------------------------------------------------------
