@@ -131,6 +131,7 @@ struct Bus {
   std::vector<PciDevice> devices;
   std::optional<std::size_t> first;  ///< line of the first display controller (or of the command that found none)
   bool complete = false;
+  std::size_t functions = 0;    ///< display controllers and bridges seen, known before or not
   bool unknown_nvidia = false;  ///< an NVIDIA GPU whose id is not told
 };
 
@@ -154,6 +155,8 @@ void take_property(const PastedText& text, std::size_t line, PciDevice& device) 
 
 void take_function(const PastedText& text, std::size_t line, const Knowledge& knowledge, const Function& function, Bus& bus,
                    Machine& machine) {
+  // Names are looked for in the whole table: not for a text of nothing but GPUs.
+  if (++bus.functions > most_devices) return;
   const auto [vendor, device] = identity_of(knowledge, function.description);
   if (function.class_code == 0x068000 && vendor != vendor_nvidia) return;
   if (!bus.first) bus.first = line;
@@ -162,8 +165,7 @@ void take_function(const PastedText& text, std::size_t line, const Knowledge& kn
     add_observation(machine, text, line, "nvidia-pci-device", {{"address", function.address}});
     return;
   }
-  if (vendor == 0 || bus.devices.size() >= most_devices) return;
-  if (std::ranges::any_of(bus.devices, [&](const PciDevice& d) { return d.address == function.address; })) return;
+  if (vendor == 0 || std::ranges::any_of(bus.devices, [&](const PciDevice& d) { return d.address == function.address; })) return;
   PciDevice found;
   found.address = function.address;
   found.class_code = function.class_code;

@@ -374,13 +374,14 @@ std::string_view arguments_of(const PasteSegment& segment) {
   const std::string_view command = segment.command;
   // Variables in front of the program are words with a '='.
   std::string_view rest = command;
-  for (;;) {
+  for (int words = 0; words < 32; ++words) {
     const std::size_t blank = rest.find(' ');
     if (blank == std::string_view::npos) return {};
     const std::string_view word = rest.substr(0, blank);
     rest = trimmed(rest.substr(blank));
     if (word.find('=') == std::string_view::npos || word.starts_with('/')) return rest;
   }
+  return {};
 }
 
 void read_driver(const PastedText& text, const Knowledge& knowledge, Machine& machine) {

@@ -141,11 +141,12 @@ std::optional<Found> of_zypper(const std::string& line) {
 }
 
 std::optional<Found> of_pacman(const PastedText& text, std::size_t i) {
+  StringPiece local, name, version;
+  if (!RE2::PartialMatch(piece(text.lines[i].text), patterns().pacman, &local, &name, &version) || !matters(view(name)))
+    return std::nullopt;
   const PasteSegment* segment = segment_of(text, i);
   const bool query = segment != nullptr && i >= segment->first && arguments_of(*segment).starts_with("-Q") &&
                      (runs(*segment, "pacman") || runs(*segment, "yay") || runs(*segment, "paru"));
-  StringPiece local, name, version;
-  if (!RE2::PartialMatch(piece(text.lines[i].text), patterns().pacman, &local, &name, &version)) return std::nullopt;
   if (!query && local.empty()) return std::nullopt;
   return Found{view(name), view(version), {}, "pacman"};
 }

@@ -49,8 +49,10 @@ bool in_windows(const PastedText& text, std::size_t line) {
 }
 
 bool runs(const PasteSegment& segment, std::string_view program) {
-  std::string_view rest = segment.command;
-  while (!rest.empty()) {
+  // Variables in front of a program: some, not thousands.
+  constexpr std::size_t longest = 4096;
+  std::string_view rest = std::string_view(segment.command).substr(0, longest);
+  for (int words = 0; !rest.empty() && words < 32; ++words) {
     const std::size_t end = rest.find(' ');
     std::string_view word = rest.substr(0, end);
     const bool assignment = word.find('=') != std::string_view::npos && word.find('/') > word.find('=');
