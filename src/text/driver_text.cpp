@@ -96,9 +96,20 @@ std::vector<Node> nodes_of(const std::string& line) {
   return nodes;
 }
 
+/// "ls: cannot access '/dev/nvidia*': No such file or directory": a host without any node.
+void read_no_nodes(const PastedText& text, std::size_t i, Machine& machine) {
+  static const RE2 none{
+      R"re((?:cannot access|无法访问) ['‘"]?/dev/nvidia\*['’"]?\s*[:：] ?(?:No such file or directory|没有那个文件或目录))re"};
+  const PasteSegment* segment = segment_of(text, i);
+  const bool on_host = segment == nullptr || segment->place == PastePlace::Host;
+  if (on_host && text.lines[i].text.size() < 300 && RE2::PartialMatch(piece(text.lines[i].text), none))
+    set_fact(machine.device_nodes.nodes, std::vector<DeviceNode>(), text, i);
+}
+
 void read_nodes(const PastedText& text, Machine& machine) {
   bool listed = false;
   for (std::size_t i = 0; i < text.lines.size(); ++i) {
+    read_no_nodes(text, i, machine);
     const PasteSegment* segment = segment_of(text, i);
     if (text.lines[i].text.size() > 600 || (segment != nullptr && i < segment->first)) continue;
     for (const Node& node : nodes_of(text.lines[i].text)) {

@@ -403,6 +403,15 @@ TEST(DriverText, NodesInBothForms) {
   EXPECT_EQ(seen(driver("docker run --device /dev/nvidia0 x\n"), "device-node"), nullptr);
 }
 
+TEST(DriverText, AHostWithoutAnyNode) {
+  const Machine none = driver("$ ls /dev/nvidia*\nls: cannot access '/dev/nvidia*': No such file or directory\n");
+  ASSERT_TRUE(none.device_nodes.nodes.is_known());
+  EXPECT_TRUE(none.device_nodes.nodes.get()->empty());
+  EXPECT_TRUE(driver("ls: cannot access '/dev/nvidia-uvm': No such file or directory\n").device_nodes.nodes.is_not_seen());
+  EXPECT_TRUE(driver("$ docker exec c ls /dev/nvidia*\nls: cannot access '/dev/nvidia*': No such file or directory\n")
+                  .device_nodes.nodes.is_not_seen());
+}
+
 TEST(DriverText, DxgIsWsl2) {
   EXPECT_TRUE(driver("$ ls /dev/dxg\n/dev/dxg\n").os.wsl.is(2));
   EXPECT_TRUE(driver("$ ls /dev/dxg\nls: cannot access '/dev/dxg': No such file or directory\n").os.wsl.is_not_seen());
