@@ -12,7 +12,7 @@
 
 namespace gpuvet {
 
-/// Takes a text in pieces. Texts of up to `head + tail` bytes are kept whole. Of longer ones the lines between are kept that have
+/// Takes a text in pieces. Texts of up to `head + tail` bytes are kept whole (a short line counts as some bytes more). Of longer ones the lines between are kept that have
 /// one of the literals, at most `per_literal` for each and some lines after each.
 class PasteCollector {
  public:
@@ -33,10 +33,23 @@ class PasteCollector {
   std::uint64_t lines() const { return line_number_; }
 
  private:
+  struct TailBlock {
+    std::string text;  ///< whole lines
+    std::uint64_t first = 0, lines = 0;
+    std::size_t cost() const;
+  };
+
+  void decide();
   void feed_text(std::string_view bytes);
+  void feed_utf16(std::string units);
+  void grow_line(std::string_view bytes);
+  void end_line();
+  std::string_view kept_part(std::string_view line) const;
   void take_lines(std::string_view block);
-  void scan_middle(std::string_view block);
   void keep_tail(std::string_view block);
+  void drop_from_tail();
+  bool takes(std::string_view line);
+  void scan_middle(std::string_view block, std::uint64_t number);
   void add_middle(std::string_view line, std::uint64_t number);
 
   const LiteralSet& literals_;
@@ -48,11 +61,12 @@ class PasteCollector {
   std::uint64_t line_number_ = 0;
   std::size_t head_size_ = 0, middle_size_ = 0, tail_size_ = 0;
   std::vector<PasteLine> head_, middle_;
-  std::deque<std::string> tail_;  ///< blocks of whole lines
-  std::deque<std::uint64_t> tail_first_;
-  std::vector<std::uint32_t> hits_;
+  std::deque<TailBlock> tail_;
+  std::vector<std::uint32_t> hits_;     ///< by number of a literal
+  std::vector<std::uint32_t> numbers_;  ///< of one line
   std::uint64_t context_until_ = 0;
   bool too_long_ = false;  ///< the rest of a line that is longer than any is being passed over
+  bool returned_ = false;  ///< the last byte of the line so far is a carriage return
 };
 
 }  // namespace gpuvet

@@ -27,6 +27,8 @@ std::string_view without_quote_marks(std::string_view s) {
     if (t.starts_with(">>> ") || t == ">>>") return s;
     if (t.starts_with("> ")) {
       s = t.substr(2);
+    } else if (t.starts_with(">> ")) {
+      s = t.substr(3);
     } else if (t == ">") {
       return {};
     } else {
@@ -66,7 +68,8 @@ void cut_viewer_numbers(std::vector<PasteLine>& lines) {
   if (full < 3 || consecutive * 10 < (full - 1) * 8) return;
   for (PasteLine& line : lines) {
     std::uint64_t number = 0;
-    line.text.erase(0, viewer_number_length(line.text, number));
+    const std::string_view text = line.text;
+    line.text = std::string(without_carrier(text.substr(viewer_number_length(text, number))));
   }
 }
 
@@ -86,9 +89,10 @@ std::string_view without_log_carrier(std::string_view s) {
     for (const std::string_view stream : {"stdout F ", "stderr F ", "stdout P ", "stderr P "})
       if (s.starts_with(stream)) s.remove_prefix(stream.size());
   }
-  if (s.starts_with('(')) {
+  while (s.starts_with('(')) {  // a worker's line comes through its engine, and an engine's through Ray
     const std::size_t close = s.substr(0, 160).find(") ");
-    if (close != std::string_view::npos && s.substr(0, close).find(" pid=") != std::string_view::npos) s.remove_prefix(close + 2);
+    if (close == std::string_view::npos || s.substr(0, close).find("pid=") == std::string_view::npos) break;
+    s.remove_prefix(close + 2);
   }
   if (s.starts_with("[rank") || s.starts_with("[default")) {
     const std::size_t close = s.substr(0, 24).find("]:");
@@ -261,8 +265,18 @@ void find_segments(PastedText& text) {
 
 }  // namespace
 
+std::string_view shown_part(std::string_view line, std::size_t limit) {
+  if (line.size() > limit) {
+    const std::size_t end = line.find_last_not_of('\r');
+    const std::size_t back = line.substr(0, end == std::string_view::npos ? 0 : end).rfind('\r');
+    if (back != std::string_view::npos) line.remove_prefix(back + 1);
+  }
+  return line.substr(0, limit);
+}
+
 std::string without_escapes(std::string_view line) {
   std::string out;
+  bool returned = false;
   out.reserve(line.size());
   for (std::size_t i = 0; i < line.size();) {
     const unsigned char c = static_cast<unsigned char>(line[i]);
@@ -280,11 +294,17 @@ std::string without_escapes(std::string_view line) {
       }
       continue;
     }
-    // A progress bar's carriage return: what stands behind it is what stayed on the screen.
-    if (c == '\r' && i + 1 < line.size()) out.clear();
-    else if (c == '\b' && !out.empty()) out.pop_back();
-    else if (c >= 0x20 && c != 0x7f) out += line[i];
-    else if (c == '\t') out += '\t';
+    // A progress bar's carriage return: what is written behind it is what stayed on the screen.
+    if (c == '\r') {
+      returned = true;
+    } else if (c == '\b') {
+      while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xc0) == 0x80) out.pop_back();
+      if (!out.empty()) out.pop_back();
+    } else if ((c >= 0x20 && c != 0x7f) || c == '\t') {
+      if (returned) out.clear();
+      returned = false;
+      out += line[i];
+    }
     ++i;
   }
   return out;
@@ -338,9 +358,10 @@ PastedText make_pasted_text(std::string name, std::vector<PasteLine> lines, bool
   for (PasteLine& line : text.lines) {
     const std::string plain = without_escapes(line.quoted);
     line.quoted = printable(plain, longest_quote);
-    line.text = std::string(without_carrier(printable(plain, longest_line)));
+    line.text = std::string(without_carrier(plain));
   }
   cut_viewer_numbers(text.lines);
+  for (PasteLine& line : text.lines) line.text = printable(line.text, longest_line);
   find_segments(text);
   return text;
 }
@@ -355,7 +376,7 @@ PastedText make_pasted_text(std::string name, std::string_view whole) {
     std::string_view line = rest.substr(0, end);
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     if (line.ends_with('\r')) line.remove_suffix(1);
-    lines.push_back({++number, std::string(line.substr(0, longest_line)), {}, false});
+    lines.push_back({++number, std::string(shown_part(line, longest_line)), {}, false});
   }
   return make_pasted_text(std::move(name), std::move(lines), true);
 }

@@ -43,6 +43,9 @@ std::string_view without_carrier(std::string_view line);
 /// ANSI escape sequences and other control characters taken out; tabs stay.
 std::string without_escapes(std::string_view line);
 
+/// What is kept of a line that is longer than `limit`: its beginning, or that of what its last carriage return left to see.
+std::string_view shown_part(std::string_view line, std::size_t limit);
+
 /// UTF-16 (with a byte order mark, or evident from its zero bytes) as UTF-8; anything else as it is, without a UTF-8 mark.
 std::string decoded_text(std::string bytes);
 

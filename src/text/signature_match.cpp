@@ -61,11 +61,11 @@ SignatureMatcher::SignatureMatcher(const Knowledge& knowledge)
   for (std::size_t i = 0; i < signatures_.size(); ++i)
     for (const std::string_view literal : signatures_[i].literals)
       literals.emplace_back(std::string(literal), static_cast<std::uint32_t>(i));
-  // Numbers behind the signatures: CUDA errors.
-  const auto errors = static_cast<std::uint32_t>(signatures_.size());
-  for (const std::string_view word : error_words) literals.emplace_back(std::string(word), errors);
+  // Numbers behind the signatures: CUDA errors. Each word has its own, so that a common one does not use up the room of others.
+  auto errors = static_cast<std::uint32_t>(signatures_.size());
+  for (const std::string_view word : error_words) literals.emplace_back(std::string(word), errors++);
   const Knowledge::Table& messages = knowledge.table("cuda_error_messages");
-  for (const auto& row : messages.rows) literals.emplace_back(std::string(messages.cell(row, "text")), errors);
+  for (const auto& row : messages.rows) literals.emplace_back(std::string(messages.cell(row, "text")), errors++);
   literals_ = LiteralSet(std::move(literals));
 }
 
@@ -83,9 +83,9 @@ std::vector<Observation> SignatureMatcher::match(std::string_view line) const {
   std::vector<std::uint32_t> candidates;
   literals_.all_in(line, candidates);
   for (const std::uint32_t index : candidates) {
-    if (index == signatures_.size()) {
+    if (index >= signatures_.size()) {  // all behind it are too
       match_errors(line, found);
-      continue;
+      break;
     }
     const Signature& signature = signatures_[index];
     const RE2& pattern = patterns_->get(index, signature.pattern);

@@ -1,10 +1,8 @@
-// Pasted text: encodings, quoting, prefixes, prompts; and texts of any length in bounded memory.
+// Pasted text: encodings, quoting, prefixes, prompts.
 
 #include "text/pasted_text.h"
 
 #include <gtest/gtest.h>
-
-#include "text/paste_collector.h"
 
 namespace gpuvet {
 namespace {
@@ -49,9 +47,10 @@ TEST(PastedText, Utf16) {
 }
 
 TEST(PastedText, Prompts) {
-  const PastedText text = make_pasted_text("t",
-                                           "before\n$ sudo nvidia-smi -L\nGPU 0\n(env) user@host:~$ A=1 python x.py\nout\n"
-                                           "root@3f4e5a6b7c8d:/# ls\nC:\\> where nvcc\n>>> import torch\n# a comment of its own\n");
+  const PastedText text =
+      make_pasted_text("t",
+                       "before\n$ sudo nvidia-smi -L\nGPU 0\n(env) user@host:~$ A=1 python x.py\nout\n"
+                       "root@3f4e5a6b7c8d:/# ls\nC:\\> where nvcc\n>>> import torch\n# a comment of its own\n");
   ASSERT_EQ(text.segments.size(), 6u);
   EXPECT_EQ(text.segments[0].command, "");
   EXPECT_EQ(text.segments[1].command, "nvidia-smi -L");
@@ -68,77 +67,153 @@ TEST(PastedText, ContinuedCommands) {
   EXPECT_EQ(text.segments.at(0).first, 2u);
 }
 
-PastedText collected(const std::string& bytes, std::size_t piece, PasteCollector::Limits limits, const LiteralSet& literals) {
-  PasteCollector collector(literals, limits);
-  for (std::size_t i = 0; i < bytes.size(); i += piece) collector.feed(std::string_view(bytes).substr(i, piece));
-  return collector.finish("t");
+TEST(PastedText, NothingThatATerminalObeysIsLeft) {
+  std::string hostile =
+      "a\x1b[2Jb\x1b]8;;http://x\x1b\\c\x1b]52;c;aGk=\x07"
+      "d\x1bPq#0\x1b\\e\x9b"
+      "31mf\x1b(0g\x1b[38;2;1;2;3mh\x1b";
+  for (char c = 1; c < 0x20; ++c)
+    if (c != '\n' && c != '\r') hostile += c;
+  hostile += "\x7f\n";
+  hostile += std::string("nul\0nul\n\x1b[31", 12);
+  const PastedText text = make_pasted_text("t", hostile);
+  for (const PasteLine& line : text.lines)
+    for (const std::string& shown : {line.text, line.quoted})
+      for (const char c : shown) {
+        const auto byte = static_cast<unsigned char>(c);
+        EXPECT_TRUE(byte >= 0x20 && byte != 0x7f) << int(byte) << " in " << shown;
+      }
+  EXPECT_TRUE(text.lines.at(0).text.starts_with("abc")) << text.lines.at(0).text;
 }
 
-TEST(PasteCollector, ShortTextsAreWhole) {
-  const LiteralSet literals({{"needle", 0}});
-  for (const std::size_t piece : {1u, 3u, 100u}) {
-    const PastedText text = collected("a\r\nbb\n\nlast", piece, {}, literals);
-    EXPECT_EQ(lines_of(text), "a\nbb\n\nlast\n") << piece;
-    EXPECT_TRUE(text.complete);
-  }
+TEST(PastedText, ProgressBarsThatEndInReturns) {
+  EXPECT_EQ(lines_of(make_pasted_text("t", "10%\r100% done\r\r\r\nnext\r\r\n")), "100% done\nnext\n");
+  EXPECT_EQ(lines_of(make_pasted_text("t", "\r 50%\r\x1b[K100%\r\n")), "100%\n");
 }
 
-TEST(PasteCollector, LongTextsKeepBothEndsAndWhatMatters) {
-  const LiteralSet literals({{"needle", 0}});
-  std::string bytes;
-  for (int i = 1; i <= 20000; ++i) bytes += i == 10000 ? "here is a needle\n" : "line " + std::to_string(i) + "\n";
-  for (const std::size_t piece : {777u, 65536u, 1u << 20}) {
-    const PastedText text = collected(bytes, piece, {.head = 1000, .tail = 1000, .middle = 4000, .longest_line = 100, .per_literal = 4, .context = 2}, literals);
-    bool found = false;
-    std::uint32_t last = 0;
-    for (const PasteLine& line : text.lines) {
-      EXPECT_GT(line.number, last);
-      EXPECT_EQ(line.gap_before, line.number != last + 1);
-      last = line.number;
-      if (line.text != "here is a needle") continue;
-      found = true;
-      EXPECT_EQ(line.number, 10000u);
+TEST(PastedText, TheEndOfALongProgressBarIsWhatStayed) {
+  std::string bar;
+  for (int i = 0; i < 2000; ++i) bar += "\r " + std::to_string(i) + "/2000 [00:00<?, ?it/s]";
+  EXPECT_EQ(make_pasted_text("t", bar + "\rRuntimeError: x\n").lines.at(0).text, "RuntimeError: x");
+}
+
+TEST(PastedText, BackspacesTakeWholeCharacters) {
+  EXPECT_EQ(make_pasted_text("t", "gr\xc3\xbc\b\xc3\xb6ss\n").lines.at(0).text, "gr\xc3\xb6ss");
+  EXPECT_EQ(make_pasted_text("t", "\b\b-\b\\\b|\bok\n").lines.at(0).text, "ok");
+}
+
+TEST(PastedText, QuotesOfQuotes) {
+  EXPECT_EQ(lines_of(make_pasted_text("t", "> $ nvidia-smi\n>\n> > NVIDIA-SMI has failed\n>> deep\n")),
+            "$ nvidia-smi\n\nNVIDIA-SMI has failed\ndeep\n");
+}
+
+TEST(PastedText, CarriersInsideCarriers) {
+  EXPECT_EQ(without_carrier("2024-06-06T14:09:57.1Z [rank3]: RuntimeError: x"), "RuntimeError: x");
+  EXPECT_EQ(without_carrier("2024-06-06T14:09:57Z RuntimeError: x"), "RuntimeError: x");
+  EXPECT_EQ(without_carrier("2024-06-06T14:09:57.123456789Z stdout F   indented"), "  indented");
+  EXPECT_EQ(without_carrier("[1,0]<stderr>:RuntimeError: x"), "RuntimeError: x");
+  EXPECT_EQ(without_carrier("(EngineCore_0 pid=17) (Worker_TP1 pid=18) ERROR x"), "ERROR x");
+  EXPECT_EQ(without_carrier("gpu_1    | |   0  NVIDIA A10  Off | 00000000:01:00.0 |"),
+            "|   0  NVIDIA A10  Off | 00000000:01:00.0 |");
+}
+
+TEST(PastedText, WhatLooksLikeACarrierButIsTheText) {
+  for (const std::string_view line : {"name | index | memory", "(see the manual) x", "[ 12.345] NVRM: x", "a > b",
+                                      "2024-06-06 14:09:57 x", "[rank", "(pid=3", "[1,0]<stderr", "2024-06-06T14:09:57.", "|"})
+    EXPECT_FALSE(without_carrier(line).empty()) << line;
+  EXPECT_EQ(without_carrier("name | index | memory"), "name | index | memory");
+  EXPECT_EQ(without_carrier("(see the manual) x"), "(see the manual) x");
+  EXPECT_EQ(without_carrier("[ 12.345] NVRM: x"), "[ 12.345] NVRM: x");
+}
+
+TEST(PastedText, NumbersOfOtherViewers) {
+  EXPECT_EQ(lines_of(make_pasted_text("t", "     8\ta\n     9\tb\n    10\t\n    11\td\n")), "a\nb\n\nd\n");
+  EXPECT_EQ(lines_of(make_pasted_text("t", "  1  a\n  2  b\n  3    c\n")), "a\nb\n  c\n");
+  EXPECT_EQ(lines_of(make_pasted_text("t", "1| a\n2| b\n3| c\n")), "a\nb\nc\n");
+  // A list of GPUs counts on too, and is no viewer's.
+  EXPECT_EQ(lines_of(make_pasted_text("t", "0, NVIDIA A10\n1, NVIDIA A10\n2, NVIDIA A10\n")),
+            "0, NVIDIA A10\n1, NVIDIA A10\n2, NVIDIA A10\n");
+}
+
+std::string utf16(std::u32string_view text, bool big, bool marked) {
+  std::string out;
+  const auto put = [&](char32_t unit) {
+    const char low = static_cast<char>(unit & 0xff), high = static_cast<char>(unit >> 8);
+    out += big ? high : low;
+    out += big ? low : high;
+  };
+  if (marked) put(0xfeff);
+  for (const char32_t c : text) {
+    if (c < 0x10000) {
+      put(c);
+    } else {
+      put(0xd800 + ((c - 0x10000) >> 10));
+      put(0xdc00 + ((c - 0x10000) & 0x3ff));
     }
-    EXPECT_TRUE(found) << piece;
-    EXPECT_EQ(text.lines.front().text, "line 1");
-    EXPECT_EQ(text.lines.back().text, "line 20000");
-    EXPECT_EQ(last, 20000u);
-    EXPECT_FALSE(text.complete);
+  }
+  return out;
+}
+
+TEST(PastedText, Utf16OfBothOrders) {
+  for (const bool big : {false, true})
+    for (const bool marked : {false, true})
+      EXPECT_EQ(lines_of(make_pasted_text("t", utf16(U"NVIDIA-SMI 已失败 \U0001F600\r\nCUDA error: 100\r\n", big, marked))),
+                "NVIDIA-SMI \xe5\xb7\xb2\xe5\xa4\xb1\xe8\xb4\xa5 \xf0\x9f\x98\x80\nCUDA error: 100\n")
+          << big << marked;
+}
+
+TEST(PastedText, Utf8MarkAndBytesOfOtherEncodings) {
+  EXPECT_EQ(lines_of(make_pasted_text("t", "\xef\xbb\xbf$ nvidia-smi\n")), "$ nvidia-smi\n");
+  EXPECT_EQ(lines_of(make_pasted_text("t", "Ger\xe4t\n")), "Ger?t\n");
+  EXPECT_EQ(decoded_text("\xff"), "\xff");
+  EXPECT_EQ(decoded_text(""), "");
+}
+
+TEST(PastedText, PromptsOfManyShells) {
+  struct Case {
+    std::string_view line, command;
+  };
+  for (const Case& c : std::initializer_list<Case>{{"$ nvidia-smi", "nvidia-smi"},
+                                                   {"# modprobe nvidia", "modprobe nvidia"},
+                                                   {"% nvcc --version", "nvcc --version"},
+                                                   {"~/pytorch$ make", "make"},
+                                                   {"[user@host dir]$ ls", "ls"},
+                                                   {"bash-5.1# id", "id"},
+                                                   {"(base) (env) me@box:/opt/x$ sudo -E time nvidia-smi -q", "nvidia-smi -q"},
+                                                   {"PS C:\\Users\\me> nvidia-smi", "nvidia-smi"},
+                                                   {"PS /home/me> nvidia-smi", "nvidia-smi"},
+                                                   {"(venv) C:\\Users\\A B>python x.py", "python x.py"},
+                                                   {"In [12]: torch.cuda.is_available()", "torch.cuda.is_available()"}}) {
+    const PastedText text = make_pasted_text("t", std::string(c.line) + "\nout\n");
+    ASSERT_EQ(text.segments.size(), 1u) << c.line;
+    EXPECT_EQ(text.segments[0].command, c.command);
+    EXPECT_EQ(text.segments[0].first, 1u);
+    EXPECT_EQ(text.segments[0].end, 2u);
   }
 }
 
-TEST(PasteCollector, AnEndlessLineIsCut) {
-  const LiteralSet literals;
-  const PastedText text = collected(std::string(5 << 20, 'x') + "\nafter\n", 65536, {}, literals);
-  ASSERT_EQ(text.lines.size(), 2u);
-  EXPECT_LE(text.lines[0].text.size(), 8192u);
-  EXPECT_EQ(text.lines[1].text, "after");
+TEST(PastedText, WhatLooksLikeAPromptButIsOutput) {
+  for (const std::string_view line : {"# This file is managed by hand", "#  indented comment", "# ", "$", "$HOME is set",
+                                      "costs 5 $ a day", "C:\\Windows\\System32\\nvcuda.dll", "user@host:~$", ">>>", "100% done",
+                                      "git@github.com:x/y.git # z", "  \"path\": \"C:\\x> y\""})
+    for (const PasteSegment& segment : make_pasted_text("t", std::string(line) + "\nout\n").segments)
+      EXPECT_EQ(segment.command, "") << line;
 }
 
-TEST(PasteCollector, Utf16InOddPieces) {
-  std::string bytes = "\xff\xfe";
-  for (int i = 0; i < 300; ++i)
-    for (const char c : std::string("line\r\n")) bytes += c, bytes += '\0';
-  const LiteralSet literals;
-  for (const std::size_t piece : {1u, 3u, 511u, 5000u}) {
-    const PastedText text = collected(bytes, piece, {}, literals);
-    EXPECT_EQ(text.lines.size(), 300u) << piece;
-    EXPECT_EQ(text.lines.back().text, "line") << piece;
-  }
+TEST(PastedText, OutputOfAProgramInAContainer) {
+  const PastedText text = make_pasted_text("t", "$ docker run --rm x nvidia-smi\nout\n$ nvidia-smi\nout\n");
+  ASSERT_EQ(text.segments.size(), 2u);
+  EXPECT_EQ(text.segments[0].place, PastePlace::Container);
+  EXPECT_EQ(text.segments[1].place, PastePlace::Host);
 }
 
-TEST(LiteralSet, FindsTheFirstAndAll) {
-  const LiteralSet set({{"abcdef", 1}, {"cdefgh", 2}, {"cdefghij", 3}, {"tiny", 4}});
-  const auto hit = set.find("xxabcdefghijxx", 0);
-  EXPECT_EQ(hit.position, 2u);
-  EXPECT_EQ(hit.number, 1u);
-  EXPECT_EQ(set.find("xxabcdefghijxx", 3).number, 3u);  // the longest at one place
-  EXPECT_EQ(set.find("tiny things", 0).position, std::string_view::npos);
-  std::vector<std::uint32_t> numbers;
-  set.all_in("abcdefghij", numbers);
-  EXPECT_EQ(numbers, (std::vector<std::uint32_t>{1, 2, 3}));
-  set.all_in("abcde", numbers);
-  EXPECT_TRUE(numbers.empty());
+TEST(PastedText, ACommandThatNeverEnds) {
+  std::string lines = "$ a \\\n";
+  for (int i = 0; i < 3000; ++i) lines += "  --b \\\n";
+  const PastedText text = make_pasted_text("t", lines);
+  ASSERT_EQ(text.segments.size(), 1u);
+  EXPECT_LE(text.segments[0].first, text.lines.size());
+  EXPECT_LE(text.segments[0].first, text.segments[0].end);
 }
 
 }  // namespace
