@@ -15,7 +15,7 @@
 namespace gpuvet {
 namespace {
 
-using std::string_view_literals::operator""sv;
+using std::string_view_literals::operator""sv;  // NOLINT(misc-unused-using-decls): used below
 
 constexpr std::size_t block_size = std::size_t{256} << 10;
 constexpr std::size_t longest_name = 4096;
