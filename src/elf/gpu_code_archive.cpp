@@ -240,7 +240,7 @@ class Walk {
       file.state = budget_.exceeded ? "limit" : "damaged";
       file.problem = budget_.exceeded ? "expands to far more than packages do; stopped" : error_text();
     }
-    if (broken || !file.targets.empty() || !file.stub_targets.empty() || !file.state.empty()) found_(std::move(file));
+    if (broken || shows_gpu_code(file) || !file.state.empty()) found_(std::move(file));
     return !budget_.exceeded;
   }
 
