@@ -68,7 +68,7 @@ static uint64_t next_cookie;
 
 static size_t length_of(const char* text) {
   const char* end = text;
-  while (*end != '\0' && end - text < longest_text) ++end;
+  while (end - text < longest_text && *end != '\0') ++end;
   return (size_t)(end - text);
 }
 

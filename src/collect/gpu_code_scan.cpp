@@ -62,8 +62,6 @@ class Queue {
   bool closed_ = false;
 };
 
-bool has_code(const GpuCodeFile& file) { return !file.targets.empty() || !file.stub_targets.empty(); }
-
 GpuCodeFile empty_record(const Job& job, std::uint64_t size) {
   GpuCodeFile file;
   file.path = file.real_path = job.path;
@@ -92,7 +90,7 @@ void read_file(FileReader& reader, const Job& job, Answer& answer) {
   file.path = file.real_path = job.path;
   file.size = static_cast<std::int64_t>(reader.size());
   if (!file.state.empty() && file.state != "headers") answer.problems.push_back({job.path, file.problem});
-  if (job.named || has_code(file) || !file.state.empty()) answer.files.push_back(std::move(file));
+  if (job.named || shows_gpu_code(file) || !file.state.empty()) answer.files.push_back(std::move(file));
 }
 
 void give_up(const Job& job, const std::string& why, Answer& answer) {

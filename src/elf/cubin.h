@@ -21,6 +21,8 @@ struct CubinContent {
   bool data = false;       ///< has device variables or constants of its own
   char variant = 0;        ///< 'a', 'f', or 0: plain or not told
   std::uint64_t size = 0;  ///< of the cubin: where its last table or section ends
+
+  bool is_empty() const { return !code && !data; }
 };
 
 /// Looks through the sections of a cubin; nothing when its section table is damaged. When `size` is more than was given, the

@@ -54,7 +54,7 @@ std::size_t find_magic(std::string_view bytes) {
 
 bool is_empty_cubin(std::string_view bytes) {
   const auto content = look_into_cubin(bytes);
-  return content && !content->code && !content->data;
+  return content && content->is_empty();
 }
 
 CodeTarget target_of(const FatbinEntry& entry, char variant) {
@@ -291,7 +291,7 @@ bool FatbinScanner::cubin(std::string_view bytes) {
     target.variant = content->variant;
     unit_.targets = {{target, 1}};
   }
-  unit_.stub = content && !content->code && !content->data;
+  unit_.stub = content && content->is_empty();
   keep(start_, std::exchange(unit_, {}));
   last_end_ = end_;
   search_from(content ? end_ : start_ + elf_header);

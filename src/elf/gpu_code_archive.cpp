@@ -15,7 +15,7 @@
 namespace gpuvet {
 namespace {
 
-using std::string_view_literals::operator""sv;
+using std::string_view_literals::operator""sv;  // NOLINT(misc-unused-using-decls): used below
 
 constexpr std::size_t block_size = std::size_t{256} << 10;
 constexpr std::size_t longest_name = 4096;
@@ -240,7 +240,7 @@ class Walk {
       file.state = budget_.exceeded ? "limit" : "damaged";
       file.problem = budget_.exceeded ? "expands to far more than packages do; stopped" : error_text();
     }
-    if (broken || !file.targets.empty() || !file.stub_targets.empty() || !file.state.empty()) found_(std::move(file));
+    if (broken || shows_gpu_code(file) || !file.state.empty()) found_(std::move(file));
     return !budget_.exceeded;
   }
 

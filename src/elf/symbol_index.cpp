@@ -32,13 +32,13 @@ struct SymbolIndex::Tables {
   std::uint64_t count() const { return symbols.bytes.size() / entry(); }
 
   bool read(FileReader& file);
+  void read_pieces(FileReader& file, const std::vector<Table*>& tables);
   std::uint64_t first_hashed() const;
   bool is(std::uint64_t index, std::string_view name, std::string_view version) const;
   bool by_gnu_hash(std::uint32_t hash_value, std::string_view name, std::string_view version) const;
   bool by_hash(std::string_view name, std::string_view version) const;
 };
 
-/// Linkers lay these tables side by side: mostly one read is enough.
 bool SymbolIndex::Tables::read(FileReader& file) {
   std::vector<Table*> tables{&gnu_hash, &hash, &symbols, &strings, &indices};
   std::erase_if(tables, [](const Table* t) { return t->size == 0; });
@@ -51,9 +51,16 @@ bool SymbolIndex::Tables::read(FileReader& file) {
   if (total > max_bytes) return false;
   if (const auto all = file.bytes(); !all.empty()) {  // only what is asked for is ever touched
     for (auto* table : tables) table->bytes = ByteView{all}.slice(table->offset, table->size);
-    strings.bytes = strings.bytes.substr(0, strings.bytes.rfind('\0') + 1);
-    return true;
+  } else {
+    read_pieces(file, tables);
   }
+  // Up to the last NUL, so that no search for the end of a name runs on in vain.
+  strings.bytes = strings.bytes.substr(0, strings.bytes.rfind('\0') + 1);
+  return true;
+}
+
+/// Linkers lay these tables side by side: mostly one read is enough. `tables` are in the order of their places.
+void SymbolIndex::Tables::read_pieces(FileReader& file, const std::vector<Table*>& tables) {
   pieces.reserve(tables.size());
   for (auto first = tables.begin(); first != tables.end();) {
     auto end = (*first)->offset + (*first)->size;
@@ -65,9 +72,6 @@ bool SymbolIndex::Tables::read(FileReader& file) {
     const std::string_view bytes(to, file.read_into(start, to, length).value_or(0));
     for (; first != next; ++first) (*first)->bytes = ByteView{bytes}.slice((*first)->offset - start, (*first)->size);
   }
-  // Up to the last NUL, so that no search for the end of a name runs on in vain.
-  strings.bytes = strings.bytes.substr(0, strings.bytes.rfind('\0') + 1);
-  return true;
 }
 
 /// Undefined symbols stand before it. Where nothing is hashed GNU ld writes 1: then all of the table is to be looked at.

@@ -32,9 +32,9 @@ void on_bus_error(int /*signal*/, siginfo_t* info, void* /*context*/) {
   for (const Place& place : places) {
     const auto start = place.start.load(), end = place.end.load();
     if (at < start || at >= end) continue;
-    const auto behind = at % page_size();  // the page's start
-    void* const wanted = static_cast<char*>(info->si_addr) - behind;
-    if (::mmap(wanted, end - (at - behind), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == wanted) {
+    const auto in_page = at % page_size();
+    void* const wanted = static_cast<char*>(info->si_addr) - in_page;
+    if (::mmap(wanted, end - (at - in_page), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == wanted) {
       errno = error;
       return;
     }

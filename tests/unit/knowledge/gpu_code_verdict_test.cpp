@@ -143,6 +143,7 @@ TEST(GpuCodeVerdict, NothingIsNotTheSameAsNotSeen) {
   EXPECT_EQ(verdict("", "8.0"), "none");
   GpuCodeFile stubs;
   stubs.stub_containers = 1;
+  stubs.stub_targets = {{"sm_75", 1}};
   EXPECT_EQ(judge(stubs, "8.0").reason, CodeReason::OnlyStubs);
   GpuCodeFile part = file_of("sm_80");
   part.state = "damaged";
