@@ -44,9 +44,9 @@ RenderOptions render_options(const Options& options) {
   return out;
 }
 
-int fail(const std::string& message) {
+int fail(const std::string& message, int exit_code) {
   print_error("gpuvet: " + message + "\n");
-  return 2;
+  return exit_code;
 }
 
 int run_kb(const Options& options) {

@@ -137,7 +137,7 @@ int run_scan(const Options& options) {
   } else if (ask_machine) {
     Purpose purpose;
     auto loaded = load_machine(options, purpose, nullptr);
-    if (!loaded) return fail(loaded.error());
+    if (!loaded) return fail(loaded.error().text, loaded.error().exit_code);
     machine = std::move(*loaded);
   }
   ScanReport report;

@@ -172,14 +172,20 @@ constexpr KeyText not_seen_titles[] = {
      "LD_LIBRARY_PATH 是否让其他 CUDA 库排在框架自带的库之前"},
     {"gpu-code", "whether this build has code for the GPU here", "这一构建是否含有本机 GPU 的代码"},
     {"program-without-cuda",
-     "what this program has to do with the GPU: none of its files uses CUDA. It is a build without CUDA, or it starts another "
-     "program that does",
-     "这个程序与 GPU 的关系：它的文件都没有使用 CUDA。它是不带 CUDA 的构建，或者由它启动的另一个程序使用 CUDA"},
+     "what this program has to do with the GPU: none of its files uses CUDA, so it needs neither GPU nor driver, unless it "
+     "starts "
+     "another program that does",
+     "这个程序与 GPU 有什么关系：它的文件都不使用 CUDA，因此既不需要 GPU 也不需要驱动，除非它会启动另一个使用 CUDA 的程序"},
+    {"program-part", "this part with CUDA, which the program opens or starts by itself: it has to be asked for",
+     "程序会自行打开或启动的这个 CUDA 部分：需要单独检查"},
     {"program-code", "whether the program's GPU code runs here: the GPU's model cannot be seen",
      "程序的 GPU 代码能否在这里运行：看不到 GPU 的型号"},
     {"program-code-unsure", "whether the program's GPU code runs on this GPU: its files do not tell it for sure",
      "程序的 GPU 代码能否在这块 GPU 上运行：文件没有给出确切答案"},
-    {"program-plan", "what this script starts: only its interpreter was judged", "这个脚本启动了什么：只判断了它的解释器"},
+    {"program-libraries", "whether the program finds these libraries: only its LD_LIBRARY_PATH could lead to them",
+     "程序能否找到这些库：只有它的 LD_LIBRARY_PATH 可能指向它们"},
+    {"program-plan", "what this script starts or imports: only its interpreter was judged",
+     "这个脚本启动或导入了什么：这里只检查了它的解释器"},
 };
 
 constexpr KeyText advices[] = {
@@ -209,10 +215,13 @@ constexpr KeyText advices[] = {
      "请将 python -c \"import torch; print(torch.cuda.get_arch_list())\"（或类似命令）的结果与 gpuvet kb gpu 名称 对照。"},
     {"name-gpu", "Name the GPU: gpuvet scan PROGRAM --gpu 'RTX 4090'.", "请指明 GPU：gpuvet scan 程序 --gpu 'RTX 4090'。"},
     {"scan-program", "See all of it, and why: gpuvet scan PROGRAM.", "查看全部代码及原因：gpuvet scan 程序。"},
-    {"ask-other-program", "Ask for the program or library that does the work: gpuvet --for PATH.",
-     "请改问真正使用 GPU 的程序或库：gpuvet --for 路径。"},
-    {"ask-framework-of-script", "Ask for what the script imports, such as gpuvet --for torch.",
-     "请改问脚本所导入的框架，例如 gpuvet --for torch。"},
+    {"ask-other-program", "Ask for the program or library that does the work: gpuvet --for PATH. For the machine itself: gpuvet.",
+     "请改为检查真正使用 GPU 的程序或库：gpuvet --for 路径。只检查本机：gpuvet。"},
+    {"ask-part", "Ask for it: gpuvet --for {subject}.", "请单独检查它：gpuvet --for {subject}。"},
+    {"ask-framework-of-script", "Ask for what the script imports, such as gpuvet --for torch{subject}.",
+     "请改为检查脚本导入的框架，例如 gpuvet --for torch{subject}。"},
+    {"ask-program-of-script", "Ask for the program that the script starts: gpuvet --for PATH.",
+     "请改为检查脚本所启动的程序：gpuvet --for 路径。"},
     {"name-environment", "Name the environment's folder: gpuvet --env DIR.", "请指定环境所在目录：gpuvet --env DIR。"},
 };
 
@@ -224,17 +233,42 @@ std::string_view find_text(const KeyText (&table)[N], std::string_view key, Lang
   return {};
 }
 
+/// The interpreter in "/opt/run.py: #!/opt/venv/bin/python3 -u": "/opt/venv/bin/python3"; of "#!/usr/bin/env python3" the latter.
+std::string_view interpreter_in(std::string_view why) {
+  const std::size_t mark = why.find("#!");
+  if (mark == std::string_view::npos) return {};
+  why.remove_prefix(std::min(why.find_first_not_of(" \t", mark + 2), why.size()));
+  const std::string_view first = why.substr(0, why.find_first_of(" \t\r"));
+  return first.ends_with("/env") ? why.substr(why.find_last_of(" \t") + 1) : first;
+}
+
+bool runs_python(std::string_view why) {
+  const std::string_view program = interpreter_in(why);
+  return program.substr(program.rfind('/') + 1).starts_with("python");
+}
+
+/// "@/opt/venv" of a script that names its environment's own interpreter; a system's Python needs no name.
+std::string environment_of_script(std::string_view why) {
+  const std::string_view program = interpreter_in(why);
+  const std::size_t bin = program.rfind("/bin/");
+  if (bin == std::string_view::npos || bin == 0) return {};
+  const std::string_view prefix = program.substr(0, bin);
+  return prefix == "/usr" || prefix == "/usr/local" ? std::string() : "@" + printable(prefix);
+}
+
 /// What helps depends on how the machine was looked at.
 std::string_view advice_key(const NotSeen& entry, const Machine& machine) {
   const bool denied = entry.why.find("ermission") != std::string::npos || entry.why.find("not permitted") != std::string::npos;
   const bool root_folder = machine.source == "root";
   if (denied) return "run-as-root";
   if (entry.what == "environment") return "give-environment";
+  if (entry.what == "program-libraries") return {};  // the missing environment is told, and how to give it
   if (entry.what == "python-environments") return "name-environment";
   if (entry.what == "program-without-cuda") return "ask-other-program";
   if (entry.what == "program-code") return "name-gpu";
   if (entry.what == "program-code-unsure") return "scan-program";
-  if (entry.what == "program-plan") return "ask-framework-of-script";
+  if (entry.what == "program-part") return "ask-part";
+  if (entry.what == "program-plan") return runs_python(entry.why) ? "ask-framework-of-script" : "ask-program-of-script";
   if (entry.what == "library-path") return "try-without";
   if (entry.what == "interpreter") return "make-environment-anew";
   if (entry.what == "framework-unknown") return {};
@@ -346,7 +380,8 @@ std::string not_seen_title(std::string_view what, Language language) {
 }
 
 std::string not_seen_advice(const NotSeen& entry, const Machine& machine, Language language) {
-  return std::string(find_text(advices, advice_key(entry, machine), language));
+  const std::string subject = entry.what == "program-plan" ? environment_of_script(entry.why) : printable(entry.why);
+  return fill_placeholders(find_text(advices, advice_key(entry, machine), language), {{"subject", subject}});
 }
 
 std::string fill_placeholders(std::string_view text, const std::map<std::string, std::string>& values) {

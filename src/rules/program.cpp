@@ -214,9 +214,8 @@ std::optional<Finding> library_missing(const RuleContext& context) {
   const auto lack = lack_at(context, Place::Nowhere);
   if (!lack) return std::nullopt;
   Finding finding = start(context, *lack);
-  const LibraryFile* main = main_file_of(*lack->view);
-  const std::string made_for = main != nullptr ? main->machine : "", here = context.machine.os.architecture.value_or("");
-  if (!here.empty() && !made_for.empty() && made_for != here && made_for != "i386") {
+  if (is_for_other_architecture(context, *lack->view)) {
+    const std::string &made_for = main_file_of(*lack->view)->machine, here = *context.machine.os.architecture.get();
     finding.variant = "architecture";
     finding.parameters["made_for"] = made_for;
     finding.parameters["here"] = here;

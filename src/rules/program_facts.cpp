@@ -145,10 +145,18 @@ bool uses_cuda(const RuleContext& context, const ProcessView& view) {
   return uses;
 }
 
+bool nothing_uses_cuda(const RuleContext& context) {
+  if (context.purpose.name != "path" || context.processes.empty()) return false;
+  return std::ranges::none_of(context.processes,
+                              [&](const ProcessView& view) { return uses_cuda(context, view) || !view.plan->problems.empty(); });
+}
+
 std::vector<LackedLibrary> lacked_libraries(const RuleContext& context, const ProcessView& view) {
   std::vector<LackedLibrary> all;
   const LibraryFile* like = main_file_of(view);
   if (like == nullptr) return all;
+  // LD_LIBRARY_PATH may name a folder that has it; no folder helps a program of another architecture.
+  if (!context.machine.environment_seen.value_or(false) && !is_for_other_architecture(context, view)) return all;
   for (const MissingLibrary& missing : view.now.missing) {
     LackedLibrary lacked;
     lacked.needed_by = needed_by(view, missing);
@@ -171,6 +179,12 @@ const LibraryFile* main_file_of(const ProcessView& view) {
   for (const LoadedObject& object : view.now.objects)
     if (object.file != nullptr) return object.file;
   return nullptr;
+}
+
+bool is_for_other_architecture(const RuleContext& context, const ProcessView& view) {
+  const LibraryFile* main = main_file_of(view);
+  const std::string made_for = main != nullptr ? main->machine : "", here = context.machine.os.architecture.value_or("");
+  return !here.empty() && !made_for.empty() && made_for != here && made_for != "i386";
 }
 
 std::uint32_t cuda_major_of(const ProcessView& view) {

@@ -59,7 +59,7 @@ expect_out "Python"
 # What is no dynamic program.
 echo 'int main(void){return 0;}' | gcc -static -xc - -o static 2>/dev/null && { expect_exit 0 "$gpuvet" trace ./static; expect_out "Statically linked"; }
 echo text >text
-expect_exit 3 "$gpuvet" trace ./text
+expect_exit 2 "$gpuvet" trace ./text
 expect_exit 2 "$gpuvet" trace ./nothing
 expect_exit 2 "$gpuvet" trace
 expect_exit 2 "$gpuvet" trace ./text --with nonsense
