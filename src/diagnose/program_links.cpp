@@ -22,6 +22,14 @@ bool code_serves(const RuleContext& context, const ProcessView& view) {
   return true;
 }
 
+/// "CUDA 13.0, linked in": a runtime that a file of the program has inside.
+std::string runtime_inside(const ProcessView& view) {
+  for (const LoadedObject& object : view.now.objects)
+    if (const std::string* release = object.file != nullptr ? object.file->runtime_inside.get() : nullptr)
+      return "CUDA " + *release + ", linked in";
+  return {};
+}
+
 /// Libraries that it cannot do without, of which only the environment tells whether it finds them.
 std::string libraries_in_doubt(const RuleContext& context, const ProcessView& view) {
   std::vector<std::string> names;
@@ -56,7 +64,9 @@ LinkView view_program_libraries(const RuleContext& context) {
   for (const ProcessView& process : context.processes) {
     view.seen_good = view.seen_good && loads(process) && !process.now.objects.empty();
     add(view.detail, cuda_libraries_of(process));
+    add(view.detail, runtime_inside(process));
   }
+  if (view.detail.empty() && view.seen_good) view.detail = "no CUDA library";
   return view;
 }
 

@@ -72,6 +72,9 @@ constexpr Sentence sentences[] = {
     {Message::MustBeOneOf, "{name} must be one of {values}", "{name} 必须是下列之一：{values}"},
     {Message::RuleListHint, "gpuvet rule lists them all", "运行 gpuvet rule 可列出全部规则"},
     {Message::OneInputOnly, "{a} and {b} cannot be given together", "{a} 与 {b} 不能同时使用"},
+    {Message::TraceNoSnapshot,
+     "trace reads the files themselves, which a snapshot does not hold: run it on that machine, or give its disk with --root",
+     "trace 需要读取文件本身，而快照中没有文件内容：请在那台机器上运行，或用 --root 指定它的磁盘"},
     {Message::SnapshotWritten, "snapshot written to {path}", "快照已写入 {path}"},
     {Message::TooLong, "larger than {limit} MiB", "大于 {limit} MiB"},
     {Message::MissingOutput, "snapshot needs -o FILE (\"-o -\" for standard output)",
@@ -105,31 +108,32 @@ constexpr Sentence sentences[] = {
      "未知：适用的 PTX 有一部分需要 {driver} 或更新的驱动"},
     {Message::ScanPtxIsaNotKnown, "not known: only PTX fits, and gpuvet does not know which driver reads its ISA {isa}",
      "未知：只有 PTX 适用，而 gpuvet 不知道哪个驱动支持其 ISA {isa}"},
-    {Message::ScanHoles, "but {n} of {all} containers have no code for it: kernels in them fail with error 209",
+    {Message::ScanHoles,
+     "but {n} of {all} {all|container|containers} {n|has|have} no code for it: kernels in {n|it|them} fail with error 209",
      "但 {all} 个容器中有 {n} 个不含适用代码：其中的 kernel 会以错误 209 失败"},
-    {Message::ScanByPtx, "{n} of {all} containers have PTX only", "{all} 个容器中有 {n} 个只有 PTX"},
-    {Message::ScanSpecial, "{n} of {all} containers are made for single other GPUs on purpose",
+    {Message::ScanByPtx, "{n} of {all} {all|container|containers} {n|has|have} PTX only", "{all} 个容器中有 {n} 个只有 PTX"},
+    {Message::ScanSpecial, "{n} of {all} {all|container|containers} {n|is|are} made for single other GPUs on purpose",
      "{all} 个容器中有 {n} 个是专为其他 GPU 而设的"},
-    {Message::ScanContainers, "{n} containers: {places}", "{n} 个容器：{places}"},
+    {Message::ScanContainers, "{n} {n|container|containers}: {places}", "{n} 个容器：{places}"},
     {Message::ScanHeading, "GPU code", "GPU 代码"},
     {Message::ScanFiles, "Files", "文件"},
     {Message::ScanTargets, "Targets", "目标架构"},
     {Message::ScanSummary, "By library", "按库汇总"},
     {Message::ScanProblems, "Could not be read", "无法读取"},
     {Message::ScanMoreProblems, "and {n} more", "另有 {n} 项"},
-    {Message::ScanFileCount, "{n} files", "{n} 个文件"},
+    {Message::ScanFileCount, "{n} {n|file|files}", "{n} 个文件"},
     {Message::ScanForcePtx, "CUDA_FORCE_PTX_JIT is set: machine code is ignored, all PTX is compiled.",
      "CUDA_FORCE_PTX_JIT 已设置：忽略机器码，全部编译 PTX。"},
     {Message::ScanDisablePtx, "CUDA_DISABLE_PTX_JIT is set: PTX is ignored.", "CUDA_DISABLE_PTX_JIT 已设置：忽略 PTX。"},
     {Message::ScanDriver, "driver {driver}", "驱动 {driver}"},
     {Message::ScanNothing, "No GPU code was found ({seen} files looked at).", "没有找到 GPU 代码（查看了 {seen} 个文件）。"},
-    {Message::ScanFound, "{n} files have GPU code ({seen} files looked at).",
+    {Message::ScanFound, "{n} {n|file|files} {n|has|have} GPU code ({seen} {seen|file|files} looked at).",
      "{n} 个文件含有 GPU 代码（查看了 {seen} 个文件）。"},
-    {Message::ScanAllRun, "{gpu}: all {n} files with GPU code have some for it.",
+    {Message::ScanAllRun, "{gpu}: {n|the|all} {n} {n|file|files} with GPU code {n|has|have} some for it.",
      "{gpu}：全部 {n} 个含 GPU 代码的文件都有适用的代码。"},
-    {Message::ScanSomeFail, "{gpu}: {bad} of {n} files with GPU code will fail.",
+    {Message::ScanSomeFail, "{gpu}: {bad} of {n} {n|file|files} with GPU code will fail.",
      "{gpu}：{n} 个含 GPU 代码的文件中有 {bad} 个将失败。"},
-    {Message::ScanSomeUnknown, "{gpu}: of {bad} of {n} files nothing sure can be said.",
+    {Message::ScanSomeUnknown, "{gpu}: of {bad} of {n} {n|file|files} nothing sure can be said.",
      "{gpu}：{n} 个文件中有 {bad} 个无法确定。"},
     {Message::ScanStopped, "There are more files than gpuvet looks at; it stopped.", "文件过多，gpuvet 已停止查看。"},
     {Message::ScanNoPath, "scan needs at least one PATH", "scan 至少需要一个 PATH"},
@@ -392,12 +396,18 @@ std::string fill_placeholders(std::string_view text, const std::map<std::string,
     if (open == std::string_view::npos) return out;
     text.remove_prefix(open);
     const std::size_t close = text.find('}');
-    const auto found = close == std::string_view::npos ? values.end() : values.find(std::string(text.substr(1, close - 1)));
+    // "{n|file|files}": the word for one, and for any other number.
+    const std::string_view inside = close == std::string_view::npos ? "" : text.substr(1, close - 1);
+    const std::size_t bar = inside.find('|'), other = bar == std::string_view::npos ? bar : inside.find('|', bar + 1);
+    const auto found = values.find(std::string(inside.substr(0, bar)));
     if (found == values.end()) {
       out += '{';
       text.remove_prefix(1);
     } else {
-      out += found->second;
+      if (other == std::string_view::npos)
+        out += found->second;
+      else
+        out += found->second == "1" ? inside.substr(bar + 1, other - bar - 1) : inside.substr(other + 1);
       text.remove_prefix(close + 1);
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "render/own_words.h"
 #include "render/terminal_text.h"
 #include "render/trace_live.h"
 #include "render/trace_live_words.h"
@@ -40,14 +41,17 @@ void tell_tries(Page& page, const RecordedFailure& failure, const MissingLibrary
   std::vector<std::string> told;
   for (const RecordedTry& tried : failure.tried) {
     told.push_back(tried.path);
-    page.line(printable(tried.path) + " (" + tried.rule + ")" + (tried.file.known() ? page.say(", is there", "，存在") : ""),
+    page.line(printable(tried.path) + " (" + in_own_words(tried.rule, page.options.language) + ")" +
+                  (tried.file.known() ? page.say(", is there", "，存在") : ""),
               "      - ", "        ");
   }
   if (forecast == nullptr) return;
   for (const TriedPlace& place : forecast->tried) {
     if (std::ranges::find(told, place.path) != told.end() || told.size() > most_lines) continue;
     told.push_back(place.path);
-    page.line(printable(place.path) + " (" + printable(place.rule) + "): " + printable(place.why), "      - ", "        ");
+    page.line(printable(place.path) + " (" + in_own_words(place.rule, page.options.language) +
+                  "): " + in_own_words(place.why, page.options.language),
+              "      - ", "        ");
   }
 }
 
@@ -232,7 +236,8 @@ std::string render_live_text(const LiveReport& report, const RenderOptions& opti
   }
   if (quiet > 0)
     page.line(page.zh() ? std::to_string(quiet) + " 个其他程序与预测一致（-v 列出）"
-                        : std::to_string(quiet) + " further programs as forecast (-v lists them)",
+                        : std::to_string(quiet) + (quiet == 1 ? " further program as forecast (-v lists it)"
+                                                              : " further programs as forecast (-v lists them)"),
               "\n");
   return page.finish();
 }

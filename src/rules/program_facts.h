@@ -73,7 +73,7 @@ const LibraryFile* main_file_of(const ProcessView& view);
 /// It is made for another architecture than this machine's (32-bit x86 apart, which may run on x86-64).
 bool is_for_other_architecture(const RuleContext& context, const ProcessView& view);
 
-/// CUDA's major that a program was built with, by the numbers of the runtime and of cuBLAS that it asks for; 0: not told.
-std::uint32_t cuda_major_of(const ProcessView& view);
+/// CUDA's major that a program was built with: the one of which all the CUDA libraries are that it asks for; 0: not told.
+std::uint32_t cuda_major_of(const RuleContext& context, const ProcessView& view);
 
 }  // namespace gpuvet
