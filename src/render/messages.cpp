@@ -161,8 +161,8 @@ constexpr KeyText not_seen_titles[] = {
     {"kernel-log", "the kernel log", "内核日志"},
     {"packages", "the installed packages", "已安装的软件包"},
     {"environment", "the environment of the judged process", "被判断进程的环境变量"},
-    {"windows-driver", "the Windows side: driver version and WSL version are judged by a later version of gpuvet",
-     "Windows 一侧：驱动版本与 WSL 版本将由 gpuvet 的后续版本判断"},
+    {"windows-driver", "the Windows side: its driver's version and the version of WSL cannot be read from inside WSL",
+     "Windows 一侧：从 WSL 内部读不到 Windows 驱动的版本和 WSL 的版本"},
     {"kernel-log-owner",
      "whose kernel log this is: it seems to be of another machine, for it names NVIDIA devices that are not on this PCI bus",
      "这份内核日志属于哪台机器：其中出现的 NVIDIA 设备不在本机的 PCI 总线上，日志似乎来自另一台机器"},
@@ -226,6 +226,8 @@ constexpr KeyText advices[] = {
      "请改为检查脚本导入的框架，例如 gpuvet --for torch{subject}。"},
     {"ask-program-of-script", "Ask for the program that the script starts: gpuvet --for PATH.",
      "请改为检查脚本所启动的程序：gpuvet --for 路径。"},
+    {"ask-windows", "In Windows, nvidia-smi.exe and wsl --version tell them.",
+     "在 Windows 中运行 nvidia-smi.exe 和 wsl --version 可以查看。"},
     {"name-environment", "Name the environment's folder: gpuvet --env DIR.", "请指定环境所在目录：gpuvet --env DIR。"},
 };
 
@@ -278,7 +280,7 @@ std::string_view advice_key(const NotSeen& entry, const Machine& machine) {
   if (entry.what == "framework-unknown") return {};
   if (entry.what == "gpu-code") return "ask-framework";
   if (entry.what == "kernel-log-owner") return "this-machines-log";
-  if (entry.what == "windows-driver") return {};
+  if (entry.what == "windows-driver") return "ask-windows";
   if (entry.what == "kernel-log") return machine.os.container.is_known() ? "run-on-host" : "give-kernel-log";
   if (!root_folder) return {};
   const bool live_only = entry.what == "pci-bus" || entry.what == "kernel-modules" || entry.what == "device-nodes";
