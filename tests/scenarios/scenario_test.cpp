@@ -53,13 +53,16 @@ void check_root(const Expectations& expect, const Diagnosis& diagnosis) {
     const bool quoted = std::ranges::any_of(root->evidence, [&](const Origin& o) { return (o.source + ":" + o.text).find(text) != std::string::npos; });
     EXPECT_TRUE(quoted) << "no evidence with: " << text;
   }
-  for (const auto& text : expect.steps) {
-    const bool taken = std::ranges::any_of(root->repair, [&](const Action& step) {
+  const auto takes = [&](const std::string& text) {
+    return std::ranges::any_of(root->repair, [&](const Action& step) {
       std::string all = step.type;
       for (const auto& [name, value] : step.parameters) all += " " + name + "=" + value;
       return all.find(text) != std::string::npos;
     });
-    EXPECT_TRUE(taken) << "no step with: " << text;
+  };
+  for (const auto& text : expect.no_steps) EXPECT_FALSE(takes(text)) << "a step with: " << text;
+  for (const auto& text : expect.steps) {
+    EXPECT_TRUE(takes(text)) << "no step with: " << text;
   }
 }
 
