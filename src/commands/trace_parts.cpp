@@ -14,6 +14,12 @@ namespace {
 
 bool is_python_target(const std::string& target) { return target.starts_with("python:"); }
 
+/// "/home/x/./app": as users write it behind a folder.
+std::string without_dots(std::string path) {
+  for (std::size_t at = 0; (at = path.find("/./", at)) != std::string::npos;) path.erase(at, 2);
+  return path;
+}
+
 /// Libraries whose release their bytes may tell.
 bool may_tell_release(const LibraryFile& file) {
   const std::string_view stem = library_stem(file.soname.empty() ? file.path : file.soname);
@@ -110,7 +116,7 @@ std::optional<PlanError> Tracer::open(const std::string& target) {
 }
 
 std::optional<PlanError> Tracer::open_path(const std::string& target) {
-  const std::string path = absolute(target);
+  const std::string path = without_dots(absolute(target));
   auto plan = plan_for_target(objects_, system_, machine_, Knowledge(), path);
   if (!plan) return plan.error();
   plan_ = std::move(*plan);

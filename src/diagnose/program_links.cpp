@@ -1,6 +1,7 @@
 #include "diagnose/program_links.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "rules/evidence.h"
 #include "rules/framework_facts.h"
@@ -46,8 +47,9 @@ void tell_use_of_cuda(const RuleContext& context, const ProcessView& view, std::
   for (const Origin& problem : view.plan->problems) {
     if (is_part_with_cuda(problem)) {
       if (without) list.push_back({"program-part", problem.source}), told = true;
-    } else {
-      list.push_back({"program-plan", problem.source + ": " + problem.text}), told = true;
+    } else if (!std::exchange(told, true)) {
+      // A script for a script (pyenv's python): the one that was asked for is told.
+      list.push_back({"program-plan", problem.source + ": " + problem.text});
     }
   }
   if (without && !told) list.push_back({"program-without-cuda", view.label()});

@@ -130,7 +130,7 @@ constexpr Sentence sentences[] = {
     {Message::ScanFound, "{n} {n|file|files} {n|has|have} GPU code ({seen} {seen|file|files} looked at).",
      "{n} 个文件含有 GPU 代码（查看了 {seen} 个文件）。"},
     {Message::ScanAllRun, "{gpu}: {n|the|all} {n} {n|file|files} with GPU code {n|has|have} some for it.",
-     "{gpu}：全部 {n} 个含 GPU 代码的文件都有适用的代码。"},
+     "{gpu}：含 GPU 代码的 {n} 个文件{n||都}有适用的代码。"},
     {Message::ScanSomeFail, "{gpu}: {bad} of {n} {n|file|files} with GPU code will fail.",
      "{gpu}：{n} 个含 GPU 代码的文件中有 {bad} 个将失败。"},
     {Message::ScanSomeUnknown, "{gpu}: of {bad} of {n} {n|file|files} nothing sure can be said.",
