@@ -105,8 +105,8 @@ void collect_gpu_code(System& system, Machine& machine) {
   machine.gpu_code = Fact<std::vector<GpuCodeFile>>::known(std::move(found));
 }
 
-tl::expected<void, std::string> collect_binaries(System& system, Machine& machine, const Purpose& purpose,
-                                                 std::vector<CollectorTime>* times) {
+tl::expected<void, PlanError> collect_binaries(System& system, Machine& machine, const Purpose& purpose,
+                                               std::vector<CollectorTime>* times) {
   using Clock = std::chrono::steady_clock;
   auto start = Clock::now();
   const auto took = [&](const char* name) {

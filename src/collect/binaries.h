@@ -8,6 +8,7 @@
 #include <tl/expected.hpp>
 
 #include "collect/collect.h"
+#include "collect/process_plan.h"
 #include "model/machine.h"
 #include "model/purpose.h"
 #include "system/system.h"
@@ -15,9 +16,9 @@
 namespace gpuvet {
 
 /// After collect(), once it is known what has to work. Reads nothing where no framework is and none was asked for. The error says
-/// why a program that was asked for by its path cannot be judged: it is not there, or no ELF file.
-tl::expected<void, std::string> collect_binaries(System& system, Machine& machine, const Purpose& purpose,
-                                                 std::vector<CollectorTime>* times = nullptr);
+/// why a program that was asked for by its path cannot be judged.
+tl::expected<void, PlanError> collect_binaries(System& system, Machine& machine, const Purpose& purpose,
+                                               std::vector<CollectorTime>* times = nullptr);
 
 /// machine.gpu_code of the processes in machine.loader.plans: the headers of fat binaries, by positioned reads; the whole of a
 /// program's file where these have no machine code for a GPU here.

@@ -11,7 +11,11 @@ namespace {
 constexpr int max_interpreters = 4;  // as deep as Linux follows #! lines
 constexpr std::size_t script_head = 256;
 
-tl::unexpected<std::string> no(std::string why) { return tl::unexpected<std::string>(std::move(why)); }
+using Kind = PlanError::Kind;
+
+tl::unexpected<PlanError> no(Kind kind, std::string path = {}, std::string detail = {}) {
+  return tl::unexpected(PlanError{kind, std::move(path), std::move(detail)});
+}
 
 std::string name_of(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
 
@@ -34,7 +38,7 @@ std::string absolute_path(const PlanSource& source, std::string_view path) {
   return here + "/" + std::string(path);
 }
 
-/// The program of a "#!" line: "/usr/bin/env NAME" is looked up on PATH. Empty: no such line, or nothing there.
+/// The program of a "#!" line: "/usr/bin/env NAME" is looked up on PATH, and stays NAME where that has none. Empty: no such line.
 std::string interpreter_of_script(const PlanSource& source, const std::string& path, std::string& line) {
   const auto head = source.system.read_head(path, script_head);
   if (!head || !head->starts_with("#!")) return "";
@@ -51,7 +55,9 @@ std::string interpreter_of_script(const PlanSource& source, const std::string& p
   const auto program = std::find_if(words.begin() + 1, words.end(), [](const std::string& word) {
     return !word.starts_with('-') && word.find('=') == std::string::npos;
   });
-  return program != words.end() ? on_path(source, *program) : "";
+  if (program == words.end()) return "";
+  std::string found = on_path(source, *program);
+  return found.empty() ? *program : found;
 }
 
 /// Follows scripts to the program that runs them; each is told in `problems`.
@@ -60,49 +66,60 @@ std::string program_behind(const PlanSource& source, std::string path, std::vect
     std::string line;
     const std::string next = interpreter_of_script(source, path, line);
     if (next.empty()) return path;
-    problems.push_back({path, 1, line + " (a script: the plan is that of " + next + ", what the script runs is not followed)"});
+    problems.push_back({path, 1, line});
     path = next;
+    if (path.find('/') == std::string::npos) break;
   }
   return path;
 }
 
-tl::expected<ProcessPlan, std::string> plan_of_file(const PlanSource& source, std::string_view target) {
+/// What is there under this path, if it is nothing that a loader takes.
+std::optional<PlanError> unfit_file(System& system, const std::string& path) {
+  const auto status = system.status(path);
+  if (!status)
+    return PlanError{status.error().code == ErrorCode::NotFound ? Kind::NotFound : Kind::Unreadable, path,
+                     status.error().message};
+  if (status->type == FileType::Directory) return PlanError{Kind::Folder, path, {}};
+  if (status->type != FileType::Regular) return PlanError{Kind::NotRegular, path, {}};
+  return std::nullopt;
+}
+
+tl::expected<ProcessPlan, PlanError> plan_of_file(const PlanSource& source, std::string_view target) {
   ProcessPlan plan;
   plan.name = target;
   std::string path = absolute_path(source, target);
-  if (path.empty()) return no(std::string(target) + ": give the whole path, the working directory is not known here");
-  if (source.system.is_directory(path)) return no(path + " is a folder");
+  if (path.empty()) return no(Kind::NoFolder, std::string(target));
+  if (const auto unfit = unfit_file(source.system, path)) return tl::unexpected(*unfit);
   const std::string asked = path;
   path = program_behind(source, path, plan.problems);
-  const LibraryFile* file = source.objects.open(path);
-  if (file == nullptr && path != asked) return no(asked + " is a script for " + path + ", which is not there");
-  if (file == nullptr) return no(path + " is not there");
-  if (file->state != "elf" && path.ends_with(".py"))
-    return no(path + " is a Python script: ask for what it imports, such as torch");
-  if (file->state != "elf") return no(path + (file->state == "unreadable" ? " cannot be read" : " is no program and no library"));
-  if (file->type == "object" || file->type == "core") return no(path + " is an object file: no process loads it");
+  const bool found = path.find('/') != std::string::npos;
+  if (!found && !source.machine.environment.contains("PATH")) return no(Kind::InterpreterUnknown, asked, path);
+  const LibraryFile* file = found ? source.objects.open(path) : nullptr;
+  if (file == nullptr) return path == asked ? no(Kind::NotFound, path) : no(Kind::NoInterpreter, asked, path);
+  if (file->state == "unreadable") return no(Kind::Unreadable, path, "permission denied");
+  if (file->state != "elf") return no(path.ends_with(".py") ? Kind::PythonScript : Kind::NotElf, path);
+  if (file->type == "object" || file->type == "core") return no(Kind::ObjectFile, path);
   plan.kind = file->type == "shared" ? "library" : "program";
   if (plan.kind == "program") {
     plan.program = path;
   } else {
     plan.steps.push_back({{path}, "", false, false, "the library itself", {}});
   }
+  for (std::string& part : parts_with_cuda(source, path)) plan.problems.push_back({std::move(part), 0, "part with CUDA"});
   const FrameworkLoading rows = library_rows(source);
   auto so_far = add_dlopen_names(source, plan, rows);
   add_library_steps(source, plan, rows, std::move(so_far));
   return plan;
 }
 
-tl::expected<ProcessPlan, std::string> plan_of_python(const PlanSource& source, std::string_view target) {
+tl::expected<ProcessPlan, PlanError> plan_of_python(const PlanSource& source, std::string_view target) {
   const auto at = target.find('@');
   const std::string_view name = target.substr(0, at);
   const std::string_view where = at == std::string_view::npos ? std::string_view() : target.substr(at + 1);
-  if (name.empty()) return no("python: needs the name of a module, such as python:torch");
-  if (!source.machine.python.environments.is_known()) return no("no Python environment was looked at");
+  if (name.empty()) return no(Kind::NoModule);
+  if (!source.machine.python.environments.is_known()) return no(Kind::NotLookedAt);
   const PythonEnvironment* environment = environment_named(source.machine, where);
-  if (environment == nullptr)
-    return no(where.empty() ? "no Python environment is in use here"
-                            : "no one Python environment is called " + std::string(where));
+  if (environment == nullptr) return where.empty() ? no(Kind::NoneInUse) : no(Kind::NoEnvironment, std::string(where));
   auto plan = python_plan(source, *environment, name);
   if (plan) add_library_steps(source, *plan, library_rows(source));
   return plan;
@@ -120,14 +137,14 @@ std::string find_on_path(System& system, std::string_view list, std::string_view
   return {};
 }
 
-tl::expected<ProcessPlan, std::string> plan_for_target(SystemObjects& objects, System& system, const Machine& machine,
-                                                       const Knowledge& knowledge, std::string_view target) {
+tl::expected<ProcessPlan, PlanError> plan_for_target(SystemObjects& objects, System& system, const Machine& machine,
+                                                     const Knowledge& knowledge, std::string_view target) {
   const PlanSource source{objects, system, machine, knowledge};
   if (target.starts_with("python:")) return plan_of_python(source, target.substr(7));
   return plan_of_file(source, target);
 }
 
-tl::expected<ProcessPlan, std::string> plan_for_target(System& system, const Machine& machine, std::string_view target) {
+tl::expected<ProcessPlan, PlanError> plan_for_target(System& system, const Machine& machine, std::string_view target) {
   SystemObjects objects(system);
   const Knowledge knowledge;
   return plan_for_target(objects, system, machine, knowledge, target);

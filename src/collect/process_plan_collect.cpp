@@ -126,7 +126,7 @@ bool is_cuda_library_name(std::string_view soname) {
   return std::ranges::any_of(stems, [&](std::string_view stem) { return soname.starts_with(stem); });
 }
 
-tl::expected<void, std::string> collect_process_plans(System& system, Machine& machine, const Purpose& purpose) {
+tl::expected<void, PlanError> collect_process_plans(System& system, Machine& machine, const Purpose& purpose) {
   const std::vector<std::string> targets = targets_for(machine, purpose);
   if (targets.empty()) return {};
   const Knowledge knowledge;

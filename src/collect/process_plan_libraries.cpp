@@ -14,6 +14,7 @@ namespace {
 
 constexpr int max_rounds = 4;
 constexpr std::size_t max_steps = 512;
+constexpr std::size_t max_entries = 256, max_parts = 4;
 constexpr std::size_t max_searched = std::size_t{256} << 20;  // larger files are frameworks, for which the table has rows
 
 std::string_view folder_of(std::string_view path) { return path.substr(0, path.rfind('/')); }
@@ -111,6 +112,26 @@ std::vector<std::map<std::string, std::string>> environments_of(const Machine& m
   out.back().erase("LD_LIBRARY_PATH");
   out.back().erase("LD_PRELOAD");
   return out;
+}
+
+std::vector<std::string> parts_with_cuda(const PlanSource& source, const std::string& program) {
+  std::vector<std::string> parts;
+  const std::string real = source.system.real_path(program).value_or(program);
+  const std::string above = std::string(folder_of(folder_of(real)));
+  const std::string own = above + "/lib/" + std::string(name_of(real));
+  const auto look_into = [&](const std::string& folder) {
+    const auto entries = source.system.list(folder, max_entries);
+    std::vector<std::string> folders;
+    if (!entries) return folders;
+    for (const DirectoryEntry& entry : *entries) {
+      if (entry.type == FileType::Directory) folders.push_back(folder + "/" + entry.name);
+      const bool is_part = entry.name.find("cuda") != std::string::npos && entry.name.ends_with(".so");
+      if (is_part && !entry.name.starts_with("libcuda") && parts.size() < max_parts) parts.push_back(folder + "/" + entry.name);
+    }
+    return folders;
+  };
+  for (const std::string& folder : look_into(own)) (void)look_into(folder);
+  return parts;
 }
 
 std::string release_of_library(const PlanSource& source, const LibraryFile& file) {

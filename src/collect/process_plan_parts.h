@@ -11,6 +11,7 @@
 #include <tl/expected.hpp>
 
 #include "collect/object_files.h"
+#include "collect/process_plan.h"
 #include "knowledge/framework_loading.h"
 #include "knowledge/knowledge.h"
 #include "loader/forecast.h"
@@ -45,9 +46,9 @@ FrameworkLoading library_rows(const PlanSource& source);
 /// The plan's forecast where there were none.
 std::optional<Forecast> add_dlopen_names(const PlanSource& source, ProcessPlan& plan, const FrameworkLoading& rows);
 
-/// The plan of `import NAME` in an environment; `error` instead when there is no such module.
-tl::expected<ProcessPlan, std::string> python_plan(const PlanSource& source, const PythonEnvironment& environment,
-                                                   std::string_view name);
+/// The plan of `import NAME` in an environment; an error when there is no such module.
+tl::expected<ProcessPlan, PlanError> python_plan(const PlanSource& source, const PythonEnvironment& environment,
+                                                 std::string_view name);
 
 /// By prefix, name, last folder or interpreter; empty: the active one, else the first. Null: none, or several.
 const PythonEnvironment* environment_named(const Machine& machine, std::string_view name);
@@ -57,6 +58,10 @@ std::string release_of_library(const PlanSource& source, const LibraryFile& file
 
 /// Is this the soname of a library that comes with CUDA, cuDNN or NCCL?
 bool is_cuda_library_name(std::string_view soname);
+
+/// Libraries with CUDA in the folder that a program has for itself beside its own ("/usr/bin/ollama": /usr/lib/ollama/cuda_v12/
+/// libggml-cuda.so): it, or a program that it starts, opens one of them by a path that is made at run time.
+std::vector<std::string> parts_with_cuda(const PlanSource& source, const std::string& program);
 
 /// Fills wanted_symbols and symbols of files of a view of which several copies differ, and of those that are linked against
 /// functions that a driver's libcuda here lacks.

@@ -177,19 +177,19 @@ void PythonPlan::package(std::string_view name) {
 
 }  // namespace
 
-tl::expected<ProcessPlan, std::string> python_plan(const PlanSource& source, const PythonEnvironment& environment,
-                                                   std::string_view name) {
+tl::expected<ProcessPlan, PlanError> python_plan(const PlanSource& source, const PythonEnvironment& environment,
+                                                 std::string_view name) {
   ProcessPlan plan;
   plan.name = std::string(name) + "@" + environment.prefix;
   plan.kind = "python";
   plan.prefix = environment.prefix;
   plan.framework = name;
   plan.program = environment.interpreter.value_or("");
-  if (plan.program.empty()) return tl::unexpected(environment.prefix + " has no interpreter that was seen");
+  if (plan.program.empty()) return tl::unexpected(PlanError{PlanError::Kind::NoPython, environment.prefix, {}});
   PythonPlan builder(source, environment, plan);
   builder.set_importer();
   if (!builder.framework(name)) builder.package(name);
-  if (!builder.found()) return tl::unexpected(std::string(name) + " is not installed in " + environment.prefix);
+  if (!builder.found()) return tl::unexpected(PlanError{PlanError::Kind::NotInstalled, std::string(name), environment.prefix});
   return plan;
 }
 

@@ -83,7 +83,7 @@ int run_check(const Options& options) {
   Options with_environment = options;
   if (purpose->environment.starts_with('/')) with_environment.python_environments.push_back(purpose->environment);
   auto machine = load_machine(with_environment, *purpose, &times);
-  if (!machine) return fail(machine.error());
+  if (!machine) return fail(machine.error().text, machine.error().exit_code);
   // Asked for redaction, the answer quotes nothing that is not redacted either.
   if (options.redact.value_or(false)) redact_with_purpose(*machine, *purpose);
 

@@ -33,8 +33,8 @@ Language language_of_arguments(int argc, const char* const* argv) {
 
 void add_options(CLI::App& app, Options& options, std::string& language, const Say& say) {
   app.add_option("--format", options.format,
-                 say("text, json or markdown (markdown: check and scan)",
-                     "输出格式：text、json 或 markdown（markdown 用于 check 与 scan）"))
+                 say("text or json; also markdown (check, scan, trace) and dot (trace)",
+                     "输出格式：text 或 json；另有 markdown（check、scan、trace）和 dot（trace）"))
       ->type_name("FORMAT");
   app.add_option("--lang", language, say("en or zh (else the locale decides)", "en 或 zh（默认取决于系统语言）"))
       ->type_name("LANG");
@@ -99,6 +99,15 @@ CLI::App* add_scan(CLI::App& app, Options& options, const Say& say) {
   return scan;
 }
 
+bool is_process_number(const std::string& text) {
+  return !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos &&
+         text.find_first_not_of('0') != std::string::npos;
+}
+
+std::string bad_process_number(const std::string& text, const Say& say) {
+  return say("must be a process number such as 1234, not ", "应为进程号（例如 1234），而不是 ") + printable(text);
+}
+
 CLI::App* add_trace(CLI::App& app, Options& options, const Say& say) {
   CLI::App* trace = app.add_subcommand(
       "trace",
@@ -119,7 +128,7 @@ CLI::App* add_trace(CLI::App& app, Options& options, const Say& say) {
                       "运行 -- 之后的命令并记录其加载器的行为；报告写到标准错误或 -o 指定的文件"));
   trace->add_option("--pid", options.trace_pid, say("what a running process has mapped", "查看运行中的进程映射了什么"))
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check([say](const std::string& text) { return is_process_number(text) ? std::string() : bad_process_number(text, say); });
   trace->add_option("-o,--output", options.output, say("--live: file for the report", "--live：报告写入的文件"))
       ->type_name("FILE");
   trace->add_flag("--no-symbols", options.no_symbols, say("do not compare symbols", "不比较符号"));
@@ -128,8 +137,8 @@ CLI::App* add_trace(CLI::App& app, Options& options, const Say& say) {
 
 Commands add_commands(CLI::App& app, Options& options, const Say& say) {
   Commands c{};
-  c.check = app.add_subcommand("check",
-                               say("say what is wrong with the GPU driver (the default)", "说明 GPU 驱动哪里有问题（默认命令）"));
+  c.check = app.add_subcommand("check", say("say what is wrong, from the GPU on the bus to the program (the default)",
+                                            "从总线上的 GPU 到程序，说明哪一环有问题（默认命令）"));
   c.explain = app.add_subcommand(
       "explain", say("name the cause from a text: an error message, a log, any output: explain FILE, or paste into explain -",
                      "从文本中找出原因：报错、日志或任何输出：explain 文件，或粘贴给 explain -"));
@@ -149,6 +158,15 @@ Commands add_commands(CLI::App& app, Options& options, const Say& say) {
   c.trace = add_trace(app, options, say);
   c.version = app.add_subcommand("version", say("version of gpuvet", "gpuvet 的版本"));
   for (CLI::App* command : {c.check, c.explain, c.scan, c.snapshot, c.kb, c.rule, c.version, c.trace}) command->fallthrough();
+  for (CLI::App* command : {c.check, c.explain, c.scan, c.snapshot, c.kb, c.rule})
+    command->footer(say("Options of all commands: gpuvet --help.", "所有命令共用的选项见 gpuvet --help。"));
+  c.trace->footer(say(
+      "trace --live -- CMD ARG… runs CMD; what stands behind -- is its own.\n"
+      "Of the options of all commands (gpuvet --help) these count: --root, --environ, --env, --format text|json|markdown|dot, "
+      "--redact (not with --live and --pid), --lang, --width, --color.",
+      "trace --live -- 命令 参数…… 会运行该命令；-- 之后的内容都属于它。\n"
+      "所有命令共用的选项（见 gpuvet --help）中，适用的有：--root、--environ、--env、--format text|json|markdown|dot、"
+      "--redact（不能与 --live、--pid 同用）、--lang、--width、--color。"));
   return c;
 }
 
@@ -212,7 +230,14 @@ std::string check_values(const Options& options, const std::string& language_nam
   if (options.format == "markdown" && (options.command == "kb" || options.command == "rule")) {
     return message(Message::MustBeOneOf, options.language, {{"name", options.command + " --format"}, {"values", "text, json"}});
   }
+  if (options.command == "trace" && (options.live || options.trace_pid != 0)) {
+    const std::string form = options.live ? "trace --live" : "trace --pid";
+    if (options.format != "text" && options.format != "json")
+      return message(Message::MustBeOneOf, options.language, {{"name", form + " --format"}, {"values", "text, json"}});
+    if (!options.root.empty()) return message(Message::OneInputOnly, options.language, {{"a", form}, {"b", "--root"}});
+  }
   if (options.snapshot.empty()) return {};
+  if (options.command == "trace") return std::string(message(Message::TraceNoSnapshot, options.language));
   for (const auto& [name, value] : {std::pair{"--root", options.root}, std::pair{"--environ", options.environ_file},
                                     std::pair{"--kernel-log", options.kernel_log}}) {
     if (!value.empty()) return message(Message::OneInputOnly, options.language, {{"a", "--snapshot"}, {"b", name}});
@@ -231,8 +256,10 @@ tl::expected<Options, ParseStop> parse_command_line(int argc, const char* const*
                "gpuvet");
   app.set_help_flag("-h,--help", say("this text", "显示本帮助"));
   app.footer(
-      say("Exit codes: 0 holds, 1 broken, 2 usage or internal error (kb, rule: nothing of that name), 3 not enough was seen.",
-          "退出码：0 完好，1 断开，2 用法或内部错误（kb、rule：查无此名），3 看到的信息不足。"));
+      say("Exit codes: 0 holds, 1 broken, 2 usage or internal error (a named file is not there, is a folder or FIFO, or is no "
+          "program; kb, rule: nothing of that name), 3 not enough was seen (a file cannot be read).",
+          "退出码：0 完好，1 断开，2 用法或内部错误（指定的文件不存在、是目录或 FIFO，或不是程序；kb、rule：查无此名），"
+          "3 看到的信息不足（如文件无法读取）。"));
   bool version_flag = false;
   std::string language_name;
   app.add_flag("--version", version_flag, say("version of gpuvet", "gpuvet 的版本"));

@@ -5,6 +5,7 @@
 #include "collect/binaries.h"
 #include "collect/process_plan.h"
 #include "collect/working_folder.h"
+#include "commands/plan_words.h"
 #include "model/json.h"
 #include "render/messages.h"
 #include "rules/software.h"
@@ -94,6 +95,12 @@ tl::expected<Machine, std::string> load_snapshot(const Options& options) {
 
 bool is_file(System& system, const std::string& path) { return system.exists(path) && !system.is_directory(path); }
 
+/// "llama-server": no framework, and nothing but a name.
+bool is_plain_name(const Purpose& purpose) {
+  return purpose.needs_framework() && purpose.specifier.empty() && purpose.environment.empty() && purpose.target.empty() &&
+         !is_known_framework(purpose.name);
+}
+
 bool has_plan_of(const Machine& machine, const std::string& target) {
   return std::ranges::any_of(machine.loader.plans,
                              [&](const ProcessPlan& plan) { return plan.name == target || plan.program == target; });
@@ -105,6 +112,18 @@ std::string programs_in(const Machine& machine) {
   for (const ProcessPlan& plan : machine.loader.plans)
     if (plan.kind != "python") text += (text.empty() ? "" : ", ") + printable(plan.name);
   return text.empty() ? text : " (--for " + text + ")";
+}
+
+/// What a snapshot is asked for: the program that it was made for where nothing was said, or where only its name was.
+void ask_snapshot(const Machine& machine, Purpose& purpose) {
+  const auto asked = [&](const ProcessPlan& plan) {
+    return plan.kind != "python" && (!purpose.asked() || plan.name.substr(plan.name.rfind('/') + 1) == purpose.text);
+  };
+  if (purpose.asked() && !is_plain_name(purpose)) return;
+  const auto plan = std::ranges::find_if(machine.loader.plans, asked);
+  if (plan == machine.loader.plans.end()) return;
+  purpose.name = "path";
+  purpose.target = purpose.text = plan->name;
 }
 
 /// A program's name by PATH of the judged process, else a file of this folder; empty: neither.
@@ -119,12 +138,20 @@ std::string find_program(const Inspected& inspected, const std::string& name) {
 
 /// "--for llama-server", "--for train.py": no framework has that name, and such a program is there.
 void look_for_program(const Inspected& inspected, Purpose& purpose) {
-  const bool is_plain_name = purpose.needs_framework() && purpose.specifier.empty() && purpose.environment.empty() &&
-                             purpose.target.empty() && !is_known_framework(purpose.name);
-  const std::string file = is_plain_name ? find_program(inspected, purpose.text) : std::string();
+  const std::string file = is_plain_name(purpose) ? find_program(inspected, purpose.text) : std::string();
   if (file.empty()) return;
   purpose.name = "path";
   purpose.target = file;
+}
+
+/// A compiler is no program that runs on a GPU: "--for /usr/local/cuda/bin/nvcc" means "--for nvcc".
+void ask_for_nvcc(const Inspected& inspected, Purpose& purpose) {
+  if (purpose.name != "path" || !purpose.target.ends_with("/nvcc")) return;
+  const auto here = inspected.system->is_live() ? inspected.system->read_link("/proc/self/cwd") : tl::unexpected(SystemError{});
+  const std::string folder = purpose.target.starts_with('/') ? "" : here ? *here + "/" : "/";
+  if (!is_file(*inspected.system, folder + purpose.target)) return;
+  purpose.name = "nvcc";
+  purpose.target.clear();
 }
 
 }  // namespace
@@ -190,20 +217,26 @@ tl::expected<Inspected, std::string> open_inspected(const Options& options) {
   return inspected;
 }
 
-tl::expected<Machine, std::string> load_machine(const Options& options, Purpose& purpose, std::vector<CollectorTime>* times) {
+tl::expected<Machine, Failure> load_machine(const Options& options, Purpose& purpose, std::vector<CollectorTime>* times) {
   if (!options.snapshot.empty()) {
     auto machine = load_snapshot(options);
-    if (machine && purpose.name == "path" && !has_plan_of(*machine, purpose.target))
-      return tl::unexpected(message(Message::SnapshotWithoutProgram, options.language, {{"path", printable(purpose.target)}}) +
-                            programs_in(*machine));
-    return machine;
+    if (!machine) return tl::unexpected(Failure{machine.error()});
+    ask_snapshot(*machine, purpose);
+    if (purpose.name == "path" && !has_plan_of(*machine, purpose.target))
+      return tl::unexpected(
+          Failure{message(Message::SnapshotWithoutProgram, options.language, {{"path", printable(purpose.target)}}) +
+                  programs_in(*machine)});
+    return std::move(*machine);
   }
   const auto inspected = open_inspected(options);
-  if (!inspected) return tl::unexpected(inspected.error());
+  if (!inspected) return tl::unexpected(Failure{inspected.error()});
   look_for_program(*inspected, purpose);
+  ask_for_nvcc(*inspected, purpose);
   Machine machine = collect(*inspected->system, inspected->collect, times);
   if (const auto read = collect_binaries(*inspected->system, machine, purpose, times); !read)
-    return tl::unexpected(message(Message::CannotJudgeProgram, options.language, {{"why", printable(read.error())}}));
+    return tl::unexpected(Failure{
+        message(Message::CannotJudgeProgram, options.language, {{"why", plan_error_text(read.error(), options.language)}}),
+        plan_error_code(read.error())});
   if (machine.source.empty()) machine.source = options.root.empty() ? "host" : "root";
   if (machine.collected_by.empty()) machine.collected_by = "gpuvet " GPUVET_VERSION;
   return machine;

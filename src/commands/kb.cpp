@@ -13,8 +13,6 @@ namespace {
 using kb::Answer;
 using kb::say;
 
-constexpr int width = 80;
-
 struct Topic {
   std::string_view name;
   std::vector<Answer> (*answer)(const Knowledge&, std::string_view, Language);
@@ -91,7 +89,7 @@ std::size_t number_of_source(std::vector<std::string>& sources, const std::strin
   return sources.size();
 }
 
-std::string to_text(const std::vector<Answer>& answers, Language language) {
+std::string to_text(const std::vector<Answer>& answers, Language language, int width) {
   const std::string colon = say(language, ": ", "：");
   std::vector<std::string> sources;
   std::string text;
@@ -110,13 +108,14 @@ std::string to_text(const std::vector<Answer>& answers, Language language) {
 
 }  // namespace
 
-std::optional<std::string> kb_answer(const Knowledge& knowledge, std::vector<std::string> args, Language language, bool json) {
+std::optional<std::string> kb_answer(const Knowledge& knowledge, std::vector<std::string> args, Language language, bool json,
+                                     int width) {
   const Topic* topic = topic_of(knowledge, args);
   const std::string asked = topic ? asked_of(*topic, args) : "";
   if (!topic || (asked.empty() && !topic->bare) || asked.size() > 200) return std::nullopt;
   const std::vector<Answer> answers = topic->answer(knowledge, asked, json ? Language::English : language);
   if (answers.empty()) return std::nullopt;
-  return json ? to_json(args, answers) : to_text(answers, language);
+  return json ? to_json(args, answers) : to_text(answers, language, width);
 }
 
 std::string kb_unknown(const Knowledge& knowledge, const std::vector<std::string>& args, Language language) {

@@ -15,7 +15,8 @@ namespace gpuvet {
 /// {"error", "804"}, {"error", "cudaErrorNoDevice"}, {"soname", "libcudart.so.12"}, {"libcudart.so.12"},
 /// {"function", "cuMemcpyBatchAsync"}. Nothing when the tables do not know it:
 /// kb_unknown() says then what can be asked. JSON is in English, whatever the language.
-std::optional<std::string> kb_answer(const Knowledge& knowledge, std::vector<std::string> args, Language language, bool json);
+std::optional<std::string> kb_answer(const Knowledge& knowledge, std::vector<std::string> args, Language language, bool json,
+                                     int width = 80);
 
 /// Why there is no answer, what comes near, and what can be asked.
 std::string kb_unknown(const Knowledge& knowledge, const std::vector<std::string>& args, Language language);

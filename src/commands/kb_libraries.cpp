@@ -45,7 +45,7 @@ std::vector<Answer> soname(const Knowledge& knowledge, std::string_view name, La
   add("belongs_to", "belongs to", "属于",
       library->is_of_driver() ? say(language, "the NVIDIA driver", "NVIDIA 驱动") : library->belongs_to());
   add("notes", "notes", "备注", library->note);
-  add("other_sonames", "under other names", "其他名称", other_sonames(knowledge, *library));
+  add("other_sonames", "in other releases", "其他版本中的库名", other_sonames(knowledge, *library));
   answer.add("least_driver", say(language, "least driver", "最低驱动"), least_driver(knowledge, *library),
              "facts/cuda_releases.tsv");
   return {answer};

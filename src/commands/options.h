@@ -45,8 +45,8 @@ tl::expected<Options, ParseStop> parse_command_line(int argc, const char* const*
 
 RenderOptions render_options(const Options& options);
 
-/// Prints "gpuvet: MESSAGE" and returns 2.
-int fail(const std::string& message);
+/// Prints "gpuvet: MESSAGE" and returns the exit code.
+int fail(const std::string& message, int exit_code = 2);
 
 int run_check(const Options& options);
 int run_snapshot(const Options& options);

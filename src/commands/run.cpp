@@ -45,16 +45,17 @@ RenderOptions render_options(const Options& options) {
   return out;
 }
 
-int fail(const std::string& message) {
+int fail(const std::string& message, int exit_code) {
   print_error("gpuvet: " + message + "\n");
-  return 2;
+  return exit_code;
 }
 
 int run_kb(const Options& options) {
   const auto knowledge = load_knowledge(options);
   if (!knowledge) return fail(knowledge.error());
   if (options.kb.empty()) return print(kb_unknown(*knowledge, options.kb, options.language));
-  const auto answer = kb_answer(*knowledge, options.kb, options.language, options.format == "json");
+  const auto answer =
+      kb_answer(*knowledge, options.kb, options.language, options.format == "json", render_options(options).width);
   if (answer) return print(*answer);
   print_error(kb_unknown(*knowledge, options.kb, options.language));
   return 2;

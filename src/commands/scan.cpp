@@ -102,6 +102,13 @@ tl::expected<void, std::string> ask_for(const Options& options, const Machine& m
   return {};
 }
 
+/// Nothing is there, or what no file is: as check and trace answer for a program.
+bool is_misnamed(System& system, const std::string& path) {
+  const auto status = system.status(path);
+  if (!status) return status.error().code == ErrorCode::NotFound;
+  return status->type != FileType::Regular && status->type != FileType::Directory;
+}
+
 void judge(GpuCodeScan scan, const Knowledge& knowledge, ScanReport& report) {
   for (GpuCodeFile& code : scan.files) {
     ScanReport::File file{std::move(code), {}};
@@ -138,7 +145,7 @@ int run_scan(const Options& options) {
   } else if (ask_machine) {
     Purpose purpose;
     auto loaded = load_machine(options, purpose, nullptr);
-    if (!loaded) return fail(loaded.error());
+    if (!loaded) return fail(loaded.error().text, loaded.error().exit_code);
     machine = std::move(*loaded);
   }
   ScanReport report;
@@ -147,6 +154,7 @@ int run_scan(const Options& options) {
   if (const auto asked = ask_for(options, machine, *knowledge, report); !asked) return fail(asked.error());
   const std::string folder = starting_folder(*inspected->system, options, variables);
   for (const std::string& path : options.scan_paths) report.roots.push_back(absolute(folder, path));
+  for (const std::string& path : report.roots) report.misnamed |= is_misnamed(*inspected->system, path);
   judge(scan_gpu_code(*inspected->system, report.roots), *knowledge, report);
   const int printed = print(render(options, report, *knowledge));
   return printed != 0 ? printed : exit_code(report);

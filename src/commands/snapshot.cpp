@@ -27,7 +27,7 @@ int run_snapshot(const Options& options) {
   auto purpose = parse_purpose(options.purpose);
   if (!purpose) return fail(message(Message::BadPurpose, options.language, {{"why", printable(purpose.error())}}));
   auto machine = load_machine(options, *purpose, nullptr);
-  if (!machine) return fail(machine.error());
+  if (!machine) return fail(machine.error().text, machine.error().exit_code);
   if (options.redact.value_or(true)) *machine = redact(*machine);
   const std::string text = machine_to_json(*machine);
   if (options.output == "-") return print(text);

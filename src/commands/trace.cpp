@@ -6,6 +6,7 @@
 
 #include "commands/input.h"
 #include "commands/output_file.h"
+#include "commands/plan_words.h"
 #include "commands/trace_parts.h"
 #include "commands/trace_redact.h"
 #include "model/redact.h"
@@ -42,12 +43,6 @@ Environment changed(Environment environment, const std::vector<ChangedVariable>&
       environment.erase(change.name);
   }
   return environment;
-}
-
-/// No target, or one that is no ELF file: what to say, and the exit code.
-int cannot_trace(const std::string& text, int code) {
-  print_error("gpuvet: " + text + "\n");
-  return code;
 }
 
 std::string render(const Options& options, const TraceReport& report) {
@@ -113,7 +108,7 @@ int run_trace(const Options& options) {
 
   Tracer tracer(*inspected->system, inspected->collect, !options.no_symbols);
   if (const auto error = tracer.open(options.trace_target))
-    return cannot_trace(trace_error_text(*error, options.language), error->exit_code);
+    return fail(plan_error_text(*error, options.language), plan_error_code(*error));
   if (!changes->empty()) return compare(options, tracer, environment, *changes);
   TraceReport report = tracer.trace(environment);
   Hiding hiding(options, tracer);

@@ -131,8 +131,15 @@ int run_trace_pid(const Options& options) {
   auto running = read_running_process(*system, options.trace_pid);
   if (!running) {
     const bool denied = running.error().code == ErrorCode::Denied;
-    return fail(printable(running.error().message) +
-                (denied ? say(options, "; it is another user's process: try sudo", "；这是其他用户的进程，请用 sudo 重试") : ""));
+    const auto self = system->identity();
+    const bool is_root = self && self->uid == 0;
+    std::string text = printable(running.error().message);
+    if (denied && is_root)
+      text += say(options, "; not even root may look into it here (a container without CAP_SYS_PTRACE, or a security module)",
+                  "；这里连 root 也无权查看它（容器没有 CAP_SYS_PTRACE，或受安全模块限制）");
+    else if (denied)
+      text += say(options, "; it is another user's process: try sudo", "；这是其他用户的进程，请用 sudo 重试");
+    return fail(text, denied ? 3 : 2);
   }
   const RunningReport report = report_of(options.trace_pid, std::move(*running));
   const RenderOptions how = render_options(options);

@@ -15,6 +15,12 @@ namespace {
 
 bool is_python_target(const std::string& target) { return target.starts_with("python:"); }
 
+/// "/home/x/./app": as users write it behind a folder.
+std::string without_dots(std::string path) {
+  for (std::size_t at = 0; (at = path.find("/./", at)) != std::string::npos;) path.erase(at, 2);
+  return path;
+}
+
 /// Libraries whose release their bytes may tell.
 bool may_tell_release(const LibraryFile& file) {
   const std::string_view stem = library_stem(file.soname.empty() ? file.path : file.soname);
@@ -70,21 +76,6 @@ class FileDefinitions final : public SymbolDefinitions {
 
 }  // namespace
 
-std::string trace_error_text(const TraceError& error, Language language) {
-  const bool chinese = language == Language::Chinese;
-  const std::string target = printable(error.target), why = printable(error.why);
-  switch (error.kind) {
-    case TraceError::Kind::NotFound:
-      return chinese ? "找不到 " + target + "：" + why : "there is no " + target + ": " + why;
-    case TraceError::Kind::NotElf:
-      return chinese ? target + " 不是 ELF 文件，动态加载器不会加载它：" + why
-                     : target + " is no ELF file, so no dynamic loader loads it: " + why;
-    case TraceError::Kind::NoPlan:
-      return target + (chinese ? "：" : ": ") + why;
-  }
-  return {};
-}
-
 /// Relative to the current folder of the live host; a bare name that is not there is looked for on PATH.
 std::string Tracer::absolute(const std::string& target) {
   if (target.starts_with('/')) return target;
@@ -108,7 +99,7 @@ const Machine& Tracer::machine() {
   return machine_;
 }
 
-std::optional<TraceError> Tracer::open(const std::string& target) {
+std::optional<PlanError> Tracer::open(const std::string& target) {
   target_ = target;
   // The files of a live host say all that a path's plan needs; a root may lack its loader.
   if (system_.is_live() && !is_python_target(target)) {
@@ -119,26 +110,20 @@ std::optional<TraceError> Tracer::open(const std::string& target) {
   if (!is_python_target(target)) return open_path(target);
   collect_python(system_, options_, machine_);
   auto plan = plan_for_target(objects_, system_, machine_, Knowledge(), target);
-  if (!plan) return TraceError{TraceError::Kind::NoPlan, target, plan.error(), 2};
+  if (!plan) return plan.error();
   plan_ = std::move(*plan);
   program_ = objects_.open(plan_.program);
   rules_ = objects_.rules(machine_, program_);
   return std::nullopt;
 }
 
-std::optional<TraceError> Tracer::open_path(const std::string& target) {
-  const std::string path = absolute(target);
-  if (const auto status = system_.status(path); !status)
-    return TraceError{TraceError::Kind::NotFound, target, status.error().message, 2};
-  const LibraryFile* file = objects_.open(path);
+std::optional<PlanError> Tracer::open_path(const std::string& target) {
+  const std::string path = without_dots(absolute(target));
   auto plan = plan_for_target(objects_, system_, machine_, Knowledge(), path);
-  if (!plan) {
-    const bool is_elf = file != nullptr && file->state == "elf" && file->type != "object" && file->type != "core";
-    return TraceError{is_elf ? TraceError::Kind::NoPlan : TraceError::Kind::NotElf, target, plan.error(), 3};
-  }
+  if (!plan) return plan.error();
   plan_ = std::move(*plan);
   // A script's process is its interpreter; a library stands in the place of the program itself.
-  program_ = plan_.program.empty() ? file : objects_.open(plan_.program);
+  program_ = objects_.open(plan_.program.empty() ? path : plan_.program);
   rules_ = objects_.rules(machine_, program_);
   return std::nullopt;
 }

@@ -10,17 +10,11 @@
 
 #include "collect/collect.h"
 #include "collect/object_files.h"
+#include "collect/process_plan.h"
 #include "elf/symbol_index.h"
 #include "render/trace.h"
 
 namespace gpuvet {
-
-struct TraceError {
-  enum class Kind : std::uint8_t { NotFound, NotElf, NoPlan } kind = Kind::NotFound;
-  std::string target, why;
-  int exit_code = 2;
-};
-std::string trace_error_text(const TraceError& error, Language language);
 
 /// The symbols of one file, read once.
 struct KnownSymbols {
@@ -34,13 +28,13 @@ class Tracer {
       : system_(system), options_(options), objects_(system), symbols_(symbols) {}
 
   /// Finds the target and makes its plan; an error, or nothing.
-  std::optional<TraceError> open(const std::string& target);
+  std::optional<PlanError> open(const std::string& target);
   TraceReport trace(const std::map<std::string, std::string>& environment);
   /// The machine with its user and names, for redaction.
   const Machine& machine();
 
  private:
-  std::optional<TraceError> open_path(const std::string& target);
+  std::optional<PlanError> open_path(const std::string& target);
   void collect_surroundings();
   std::string absolute(const std::string& target);
   const LibraryFile* with_release(const LibraryFile* file);

@@ -1,7 +1,9 @@
 #include "diagnose/program_links.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "rules/evidence.h"
 #include "rules/framework_facts.h"
 #include "rules/program_facts.h"
 
@@ -21,6 +23,38 @@ bool code_serves(const RuleContext& context, const ProcessView& view) {
   return true;
 }
 
+/// "CUDA 13.0, linked in": a runtime that a file of the program has inside.
+std::string runtime_inside(const ProcessView& view) {
+  for (const LoadedObject& object : view.now.objects)
+    if (const std::string* release = object.file != nullptr ? object.file->runtime_inside.get() : nullptr)
+      return "CUDA " + *release + ", linked in";
+  return {};
+}
+
+/// Libraries that it cannot do without, of which only the environment tells whether it finds them.
+std::string libraries_in_doubt(const RuleContext& context, const ProcessView& view) {
+  std::vector<std::string> names;
+  if (context.machine.environment_seen.value_or(false)) return {};
+  for (const MissingLibrary& missing : view.now.missing)
+    if (!missing.optional && std::ranges::find(names, missing.name) == names.end()) names.push_back(missing.name);
+  return join(names, ", ");
+}
+
+/// A script's interpreter uses no CUDA by itself, and a program may leave that to parts that it opens or starts.
+void tell_use_of_cuda(const RuleContext& context, const ProcessView& view, std::vector<NotSeen>& list) {
+  bool told = false;
+  const bool without = !uses_cuda(context, view);
+  for (const Origin& problem : view.plan->problems) {
+    if (is_part_with_cuda(problem)) {
+      if (without) list.push_back({"program-part", problem.source}), told = true;
+    } else if (!std::exchange(told, true)) {
+      // A script for a script (pyenv's python): the one that was asked for is told.
+      list.push_back({"program-plan", problem.source + ": " + problem.text});
+    }
+  }
+  if (without && !told) list.push_back({"program-without-cuda", view.label()});
+}
+
 void add(std::string& text, std::string part) {
   if (!part.empty()) text += (text.empty() ? "" : ", ") + std::move(part);
 }
@@ -32,7 +66,9 @@ LinkView view_program_libraries(const RuleContext& context) {
   for (const ProcessView& process : context.processes) {
     view.seen_good = view.seen_good && loads(process) && !process.now.objects.empty();
     add(view.detail, cuda_libraries_of(process));
+    add(view.detail, runtime_inside(process));
   }
+  if (view.detail.empty() && view.seen_good) view.detail = "no CUDA library";
   return view;
 }
 
@@ -53,7 +89,8 @@ LinkView view_program_code(const RuleContext& context) {
 LinkView view_program(const RuleContext& context) {
   LinkView view{!context.processes.empty(), ""};
   for (const ProcessView& process : context.processes) {
-    view.seen_good = view.seen_good && uses_cuda(context, process) && process.plan->problems.empty();
+    view.seen_good =
+        view.seen_good && uses_cuda(context, process) && std::ranges::all_of(process.plan->problems, is_part_with_cuda);
     add(view.detail, process.label());
   }
   return view;
@@ -62,8 +99,8 @@ LinkView view_program(const RuleContext& context) {
 std::vector<NotSeen> unseen_of_program(const RuleContext& context) {
   std::vector<NotSeen> list;
   for (const ProcessView& process : context.processes) {
-    for (const Origin& problem : process.plan->problems) list.push_back({"program-plan", problem.source + ": " + problem.text});
-    if (!uses_cuda(context, process)) list.push_back({"program-without-cuda", process.label()});
+    tell_use_of_cuda(context, process, list);
+    if (std::string names = libraries_in_doubt(context, process); !names.empty()) list.push_back({"program-libraries", names});
     const bool nobody_to_ask = usable_gpus(context).empty() && gpu_here(context) == GpuHere::Yes;
     const auto codes = program_code(context, process);
     for (const GpuCodeFile* file : code_files_of(context, process)) {

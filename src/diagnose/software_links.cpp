@@ -7,6 +7,7 @@
 #include "rules/framework_arch.h"
 #include "rules/framework_contract.h"
 #include "rules/framework_facts.h"
+#include "rules/program_facts.h"
 #include "rules/software.h"
 
 namespace gpuvet {
@@ -233,7 +234,8 @@ bool purpose_needs(const RuleContext& context, Layer layer) {
     case Layer::Application:
       return purpose.name == "path";
     default:
-      return !purpose.needs_toolkit();  // compiling needs neither a GPU nor a driver
+      // Compiling needs neither a GPU nor a driver, and so does a program without CUDA.
+      return !purpose.needs_toolkit() && !nothing_uses_cuda(context);
   }
 }
 

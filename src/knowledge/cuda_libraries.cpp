@@ -1,5 +1,8 @@
 #include "knowledge/cuda_libraries.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "knowledge/table.h"
 
 namespace gpuvet {
@@ -20,6 +23,39 @@ bool fits(std::string_view pattern, std::string_view soname) {
   const std::string_view number = soname.substr(soname.find(".so.") + 4);
   const auto release = CudaVersion::parse(number);
   return release && release->text() == number;
+}
+
+/// One entry of the column: "12", "10.1", "11.1-11.8".
+struct Span {
+  CudaVersion first, last;
+};
+
+std::optional<Span> span_of(std::string_view entry) {
+  const std::size_t dash = entry.find('-');
+  const auto version = [](std::string_view text, std::uint32_t minor) -> std::optional<CudaVersion> {
+    if (text.find('.') != std::string_view::npos) return CudaVersion::parse(text);
+    auto whole = CudaVersion::parse(std::string(text) + ".0");
+    if (whole) whole->minor = minor;
+    return whole;
+  };
+  const auto first = version(entry.substr(0, dash), 0);
+  const auto last = version(dash == std::string_view::npos ? entry : entry.substr(dash + 1), UINT32_MAX);
+  if (!first || !last) return std::nullopt;
+  return Span{*first, *last};
+}
+
+std::vector<Span> spans_of(std::string_view column) {
+  std::vector<Span> all;
+  while (!column.empty()) {
+    const std::size_t end = std::min(column.find(' '), column.size());
+    if (const auto span = span_of(column.substr(0, end))) all.push_back(*span);
+    column.remove_prefix(std::min(end + 1, column.size()));
+  }
+  return all;
+}
+
+bool has_stem(std::string_view soname, std::string_view stem) {
+  return soname.starts_with(stem) && soname.substr(stem.size()).starts_with(".so.");
 }
 
 std::uint32_t first_branch(const Knowledge& knowledge, const CudaVersion& cuda) {
@@ -44,6 +80,30 @@ std::string CudaLibrary::belongs_to() const {
       text += c;
   }
   return text;
+}
+
+bool CudaLibrary::is_in(const CudaVersion& version) const {
+  const auto spans = spans_of(cuda);
+  return std::any_of(spans.begin(), spans.end(), [&](const Span& s) { return s.first <= version && version <= s.last; });
+}
+
+std::vector<std::uint32_t> CudaLibrary::cuda_majors() const {
+  std::vector<std::uint32_t> majors;
+  for (const Span& span : spans_of(cuda))
+    if (majors.empty() || majors.back() != span.first.major) majors.push_back(span.first.major);
+  return majors;
+}
+
+std::optional<std::string> cuda_soname(const Knowledge& knowledge, std::string_view stem, const CudaVersion& release) {
+  for (const CudaLibrary& library : cuda_libraries(knowledge))
+    if (has_stem(library.soname, stem) && library.is_in(release)) return library.soname;
+  return std::nullopt;
+}
+
+std::optional<std::string> own_soname(const Knowledge& knowledge, std::string_view stem, std::uint32_t major) {
+  for (const CudaLibrary& library : cuda_libraries(knowledge))
+    if (has_stem(library.soname, stem) && library.release == std::to_string(major)) return library.soname;
+  return std::nullopt;
 }
 
 std::optional<CudaLibrary> cuda_library(const Knowledge& knowledge, std::string_view soname) {

@@ -21,10 +21,17 @@ struct CudaLibrary {
   bool is_of_driver() const { return release == "driver"; }
   /// "CUDA 12", "CUDA 11.1–11.8, 12", "cuDNN 9"; empty for the driver's.
   std::string belongs_to() const;
+  bool is_in(const CudaVersion& release) const;
+  /// CUDA's majors that have it under this name; empty for libraries with releases of their own.
+  std::vector<std::uint32_t> cuda_majors() const;
 };
 
 /// By its whole soname ("libcudart.so.12", no path); nothing: not in the table.
 std::optional<CudaLibrary> cuda_library(const Knowledge& knowledge, std::string_view soname);
+/// The name that CUDA's `stem` ("libcublas") has in a release: "libcublas.so.12"; nothing: the table does not tell.
+std::optional<std::string> cuda_soname(const Knowledge& knowledge, std::string_view stem, const CudaVersion& release);
+/// The name that a library with releases of its own ("libcudnn", 9) has in that major; nothing: the table does not tell.
+std::optional<std::string> own_soname(const Knowledge& knowledge, std::string_view stem, std::uint32_t major);
 /// Every row, patterns ("libnvrtc-builtins.so.*") as written.
 std::vector<CudaLibrary> cuda_libraries(const Knowledge& knowledge);
 

@@ -80,7 +80,8 @@ OpenModule open_module(std::string_view cell) {
 }
 
 // The product line is part of the name of this very id, so it narrows the architecture's list of classes.
-std::string class_of(std::string_view name, std::string_view architecture_class) {
+// A name that the architecture's own list of products has without a product line ("A10", "L40S") is a data-centre card's.
+std::string class_of(std::string_view name, std::string_view architecture_class, std::string_view products) {
   const auto contains = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
   const bool mobile = contains("Laptop") || contains("Mobile") || contains("Max-Q") || contains("Notebook");
   if (contains("GeForce") || contains("TITAN")) return mobile ? "mobile" : "desktop";
@@ -89,6 +90,13 @@ std::string class_of(std::string_view name, std::string_view architecture_class)
     return mobile ? "mobile" : "professional";
   }
   if (contains("Tesla") || contains("GRID")) return "data-centre";
+  if (name.starts_with("NVIDIA ")) name.remove_prefix(7);
+  const bool has_data_centre = architecture_class.find("data-centre") != std::string_view::npos;
+  while (has_data_centre && !name.empty() && !products.empty()) {
+    const std::size_t end = std::min(products.find(", "), products.size());
+    if (products.substr(0, end) == name && name.find(' ') == std::string_view::npos) return "data-centre";
+    products.remove_prefix(std::min(end + 2, products.size()));
+  }
   return std::string(architecture_class);
 }
 
@@ -113,7 +121,8 @@ void fill_from_chip(GpuIdentity& gpu, const Knowledge& knowledge) {
       gpu.last_driver_branch = leading_branch(without_marker(architectures.cell(*row, "last_driver_branch")));
     if (gpu.open_module == OpenModule::Unknown) gpu.open_module = open_module(architectures.cell(*row, "open_kernel_module"));
   }
-  gpu.gpu_class = class_of(gpu.name, row ? architectures.cell(*row, "class") : std::string_view());
+  gpu.gpu_class = row ? class_of(gpu.name, architectures.cell(*row, "class"), architectures.cell(*row, "products"))
+                      : class_of(gpu.name, {}, {});
   const Knowledge::Table& branches = knowledge.table("driver_branches");
   for (const Row& branch : branches.rows) {
     gpu.known_up_to_branch = std::max(gpu.known_up_to_branch, parse_number(branches.cell(branch, "branch")).value_or(0));

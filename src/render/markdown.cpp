@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "render/messages.h"
+#include "render/own_words.h"
 #include "render/render.h"
 #include "render/report.h"
 
@@ -112,7 +113,7 @@ class MarkdownReport {
       heading(Message::Evidence);
       for (const Origin& origin : finding.evidence) {
         out_ += "- " + escaped(origin_place(origin)) + "\n";
-        if (!origin.text.empty()) out_ += code_block(printable(origin.text), "", "  ");
+        if (!origin.text.empty()) out_ += code_block(evidence_text(origin, options_.language), "", "  ");
       }
       out_ += '\n';
     }

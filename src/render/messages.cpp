@@ -84,6 +84,9 @@ constexpr Sentence sentences[] = {
     {Message::MustBeOneOf, "{name} must be one of {values}", "{name} 必须是下列之一：{values}"},
     {Message::RuleListHint, "gpuvet rule lists them all", "运行 gpuvet rule 可列出全部规则"},
     {Message::OneInputOnly, "{a} and {b} cannot be given together", "{a} 与 {b} 不能同时使用"},
+    {Message::TraceNoSnapshot,
+     "trace reads the files themselves, which a snapshot does not hold: run it on that machine, or give its disk with --root",
+     "trace 需要读取文件本身，而快照中没有文件内容：请在那台机器上运行，或用 --root 指定它的磁盘"},
     {Message::SnapshotWritten, "snapshot written to {path}", "快照已写入 {path}"},
     {Message::TooLong, "larger than {limit} MiB", "大于 {limit} MiB"},
     {Message::MissingOutput, "snapshot needs -o FILE (\"-o -\" for standard output)",
@@ -117,31 +120,32 @@ constexpr Sentence sentences[] = {
      "未知：适用的 PTX 有一部分需要 {driver} 或更新的驱动"},
     {Message::ScanPtxIsaNotKnown, "not known: only PTX fits, and gpuvet does not know which driver reads its ISA {isa}",
      "未知：只有 PTX 适用，而 gpuvet 不知道哪个驱动支持其 ISA {isa}"},
-    {Message::ScanHoles, "but {n} of {all} containers have no code for it: kernels in them fail with error 209",
+    {Message::ScanHoles,
+     "but {n} of {all} {all|container|containers} {n|has|have} no code for it: kernels in {n|it|them} fail with error 209",
      "但 {all} 个容器中有 {n} 个不含适用代码：其中的 kernel 会以错误 209 失败"},
-    {Message::ScanByPtx, "{n} of {all} containers have PTX only", "{all} 个容器中有 {n} 个只有 PTX"},
-    {Message::ScanSpecial, "{n} of {all} containers are made for single other GPUs on purpose",
+    {Message::ScanByPtx, "{n} of {all} {all|container|containers} {n|has|have} PTX only", "{all} 个容器中有 {n} 个只有 PTX"},
+    {Message::ScanSpecial, "{n} of {all} {all|container|containers} {n|is|are} made for single other GPUs on purpose",
      "{all} 个容器中有 {n} 个是专为其他 GPU 而设的"},
-    {Message::ScanContainers, "{n} containers: {places}", "{n} 个容器：{places}"},
+    {Message::ScanContainers, "{n} {n|container|containers}: {places}", "{n} 个容器：{places}"},
     {Message::ScanHeading, "GPU code", "GPU 代码"},
     {Message::ScanFiles, "Files", "文件"},
     {Message::ScanTargets, "Targets", "目标架构"},
     {Message::ScanSummary, "By library", "按库汇总"},
     {Message::ScanProblems, "Could not be read", "无法读取"},
     {Message::ScanMoreProblems, "and {n} more", "另有 {n} 项"},
-    {Message::ScanFileCount, "{n} files", "{n} 个文件"},
+    {Message::ScanFileCount, "{n} {n|file|files}", "{n} 个文件"},
     {Message::ScanForcePtx, "CUDA_FORCE_PTX_JIT is set: machine code is ignored, all PTX is compiled.",
      "CUDA_FORCE_PTX_JIT 已设置：忽略机器码，全部编译 PTX。"},
     {Message::ScanDisablePtx, "CUDA_DISABLE_PTX_JIT is set: PTX is ignored.", "CUDA_DISABLE_PTX_JIT 已设置：忽略 PTX。"},
     {Message::ScanDriver, "driver {driver}", "驱动 {driver}"},
     {Message::ScanNothing, "No GPU code was found ({seen} files looked at).", "没有找到 GPU 代码（查看了 {seen} 个文件）。"},
-    {Message::ScanFound, "{n} files have GPU code ({seen} files looked at).",
+    {Message::ScanFound, "{n} {n|file|files} {n|has|have} GPU code ({seen} {seen|file|files} looked at).",
      "{n} 个文件含有 GPU 代码（查看了 {seen} 个文件）。"},
-    {Message::ScanAllRun, "{gpu}: all {n} files with GPU code have some for it.",
-     "{gpu}：全部 {n} 个含 GPU 代码的文件都有适用的代码。"},
-    {Message::ScanSomeFail, "{gpu}: {bad} of {n} files with GPU code will fail.",
+    {Message::ScanAllRun, "{gpu}: {n|the|all} {n} {n|file|files} with GPU code {n|has|have} some for it.",
+     "{gpu}：含 GPU 代码的 {n} 个文件{n||都}有适用的代码。"},
+    {Message::ScanSomeFail, "{gpu}: {bad} of {n} {n|file|files} with GPU code will fail.",
      "{gpu}：{n} 个含 GPU 代码的文件中有 {bad} 个将失败。"},
-    {Message::ScanSomeUnknown, "{gpu}: of {bad} of {n} files nothing sure can be said.",
+    {Message::ScanSomeUnknown, "{gpu}: of {bad} of {n} {n|file|files} nothing sure can be said.",
      "{gpu}：{n} 个文件中有 {bad} 个无法确定。"},
     {Message::ScanStopped, "There are more files than gpuvet looks at; it stopped.", "文件过多，gpuvet 已停止查看。"},
     {Message::ScanNoPath, "scan needs at least one PATH", "scan 至少需要一个 PATH"},
@@ -169,8 +173,8 @@ constexpr KeyText not_seen_titles[] = {
     {"kernel-log", "the kernel log", "内核日志"},
     {"packages", "the installed packages", "已安装的软件包"},
     {"environment", "the environment of the judged process", "被判断进程的环境变量"},
-    {"windows-driver", "the Windows side: driver version and WSL version are judged by a later version of gpuvet",
-     "Windows 一侧：驱动版本与 WSL 版本将由 gpuvet 的后续版本判断"},
+    {"windows-driver", "the Windows side: its driver's version and the version of WSL cannot be read from inside WSL",
+     "Windows 一侧：从 WSL 内部读不到 Windows 驱动的版本和 WSL 的版本"},
     {"kernel-log-owner",
      "whose kernel log this is: it seems to be of another machine, for it names NVIDIA devices that are not on this PCI bus",
      "这份内核日志属于哪台机器：其中出现的 NVIDIA 设备不在本机的 PCI 总线上，日志似乎来自另一台机器"},
@@ -184,14 +188,20 @@ constexpr KeyText not_seen_titles[] = {
      "LD_LIBRARY_PATH 是否让其他 CUDA 库排在框架自带的库之前"},
     {"gpu-code", "whether this build has code for the GPU here", "这一构建是否含有本机 GPU 的代码"},
     {"program-without-cuda",
-     "what this program has to do with the GPU: none of its files uses CUDA. It is a build without CUDA, or it starts another "
-     "program that does",
-     "这个程序与 GPU 的关系：它的文件都没有使用 CUDA。它是不带 CUDA 的构建，或者由它启动的另一个程序使用 CUDA"},
+     "what this program has to do with the GPU: none of its files uses CUDA, so it needs neither GPU nor driver, unless it "
+     "starts "
+     "another program that does",
+     "这个程序与 GPU 有什么关系：它的文件都不使用 CUDA，因此既不需要 GPU 也不需要驱动，除非它会启动另一个使用 CUDA 的程序"},
+    {"program-part", "this part with CUDA, which the program opens or starts by itself: it has to be asked for",
+     "程序会自行打开或启动的这个 CUDA 部分：需要单独检查"},
     {"program-code", "whether the program's GPU code runs here: the GPU's model cannot be seen",
      "程序的 GPU 代码能否在这里运行：看不到 GPU 的型号"},
     {"program-code-unsure", "whether the program's GPU code runs on this GPU: its files do not tell it for sure",
      "程序的 GPU 代码能否在这块 GPU 上运行：文件没有给出确切答案"},
-    {"program-plan", "what this script starts: only its interpreter was judged", "这个脚本启动了什么：只判断了它的解释器"},
+    {"program-libraries", "whether the program finds these libraries: only its LD_LIBRARY_PATH could lead to them",
+     "程序能否找到这些库：只有它的 LD_LIBRARY_PATH 可能指向它们"},
+    {"program-plan", "what this script starts or imports: only its interpreter was judged",
+     "这个脚本启动或导入了什么：这里只检查了它的解释器"},
 };
 
 constexpr KeyText advices[] = {
@@ -221,10 +231,15 @@ constexpr KeyText advices[] = {
      "请将 python -c \"import torch; print(torch.cuda.get_arch_list())\"（或类似命令）的结果与 gpuvet kb gpu 名称 对照。"},
     {"name-gpu", "Name the GPU: gpuvet scan PROGRAM --gpu 'RTX 4090'.", "请指明 GPU：gpuvet scan 程序 --gpu 'RTX 4090'。"},
     {"scan-program", "See all of it, and why: gpuvet scan PROGRAM.", "查看全部代码及原因：gpuvet scan 程序。"},
-    {"ask-other-program", "Ask for the program or library that does the work: gpuvet --for PATH.",
-     "请改问真正使用 GPU 的程序或库：gpuvet --for 路径。"},
-    {"ask-framework-of-script", "Ask for what the script imports, such as gpuvet --for torch.",
-     "请改问脚本所导入的框架，例如 gpuvet --for torch。"},
+    {"ask-other-program", "Ask for the program or library that does the work: gpuvet --for PATH. For the machine itself: gpuvet.",
+     "请改为检查真正使用 GPU 的程序或库：gpuvet --for 路径。只检查本机：gpuvet。"},
+    {"ask-part", "Ask for it: gpuvet --for {subject}.", "请单独检查它：gpuvet --for {subject}。"},
+    {"ask-framework-of-script", "Ask for what the script imports, such as gpuvet --for torch{subject}.",
+     "请改为检查脚本导入的框架，例如 gpuvet --for torch{subject}。"},
+    {"ask-program-of-script", "Ask for the program that the script starts: gpuvet --for PATH.",
+     "请改为检查脚本所启动的程序：gpuvet --for 路径。"},
+    {"ask-windows", "In Windows, nvidia-smi.exe and wsl --version tell them.",
+     "在 Windows 中运行 nvidia-smi.exe 和 wsl --version 可以查看。"},
     {"name-environment", "Name the environment's folder: gpuvet --env DIR.", "请指定环境所在目录：gpuvet --env DIR。"},
 };
 
@@ -236,23 +251,48 @@ std::string_view find_text(const KeyText (&table)[N], std::string_view key, Lang
   return {};
 }
 
+/// The interpreter in "/opt/run.py: #!/opt/venv/bin/python3 -u": "/opt/venv/bin/python3"; of "#!/usr/bin/env python3" the latter.
+std::string_view interpreter_in(std::string_view why) {
+  const std::size_t mark = why.find("#!");
+  if (mark == std::string_view::npos) return {};
+  why.remove_prefix(std::min(why.find_first_not_of(" \t", mark + 2), why.size()));
+  const std::string_view first = why.substr(0, why.find_first_of(" \t\r"));
+  return first.ends_with("/env") ? why.substr(why.find_last_of(" \t") + 1) : first;
+}
+
+bool runs_python(std::string_view why) {
+  const std::string_view program = interpreter_in(why);
+  return program.substr(program.rfind('/') + 1).starts_with("python");
+}
+
+/// "@/opt/venv" of a script that names its environment's own interpreter; a system's Python needs no name.
+std::string environment_of_script(std::string_view why) {
+  const std::string_view program = interpreter_in(why);
+  const std::size_t bin = program.rfind("/bin/");
+  if (bin == std::string_view::npos || bin == 0) return {};
+  const std::string_view prefix = program.substr(0, bin);
+  return prefix == "/usr" || prefix == "/usr/local" ? std::string() : "@" + printable(prefix);
+}
+
 /// What helps depends on how the machine was looked at.
 std::string_view advice_key(const NotSeen& entry, const Machine& machine) {
   const bool denied = entry.why.find("ermission") != std::string::npos || entry.why.find("not permitted") != std::string::npos;
   const bool root_folder = machine.source == "root";
   if (denied) return "run-as-root";
   if (entry.what == "environment") return "give-environment";
+  if (entry.what == "program-libraries") return {};  // the missing environment is told, and how to give it
   if (entry.what == "python-environments") return "name-environment";
   if (entry.what == "program-without-cuda") return "ask-other-program";
   if (entry.what == "program-code") return "name-gpu";
   if (entry.what == "program-code-unsure") return "scan-program";
-  if (entry.what == "program-plan") return "ask-framework-of-script";
+  if (entry.what == "program-part") return "ask-part";
+  if (entry.what == "program-plan") return runs_python(entry.why) ? "ask-framework-of-script" : "ask-program-of-script";
   if (entry.what == "library-path") return "try-without";
   if (entry.what == "interpreter") return "make-environment-anew";
   if (entry.what == "framework-unknown") return {};
   if (entry.what == "gpu-code") return "ask-framework";
   if (entry.what == "kernel-log-owner") return "this-machines-log";
-  if (entry.what == "windows-driver") return {};
+  if (entry.what == "windows-driver") return "ask-windows";
   if (entry.what == "kernel-log") return machine.os.container.is_known() ? "run-on-host" : "give-kernel-log";
   if (!root_folder) return {};
   const bool live_only = entry.what == "pci-bus" || entry.what == "kernel-modules" || entry.what == "device-nodes";
@@ -358,7 +398,8 @@ std::string not_seen_title(std::string_view what, Language language) {
 }
 
 std::string not_seen_advice(const NotSeen& entry, const Machine& machine, Language language) {
-  return std::string(find_text(advices, advice_key(entry, machine), language));
+  const std::string subject = entry.what == "program-plan" ? environment_of_script(entry.why) : printable(entry.why);
+  return fill_placeholders(find_text(advices, advice_key(entry, machine), language), {{"subject", subject}});
 }
 
 std::string fill_placeholders(std::string_view text, const std::map<std::string, std::string>& values) {
@@ -369,12 +410,18 @@ std::string fill_placeholders(std::string_view text, const std::map<std::string,
     if (open == std::string_view::npos) return out;
     text.remove_prefix(open);
     const std::size_t close = text.find('}');
-    const auto found = close == std::string_view::npos ? values.end() : values.find(std::string(text.substr(1, close - 1)));
+    // "{n|file|files}": the word for one, and for any other number.
+    const std::string_view inside = close == std::string_view::npos ? "" : text.substr(1, close - 1);
+    const std::size_t bar = inside.find('|'), other = bar == std::string_view::npos ? bar : inside.find('|', bar + 1);
+    const auto found = values.find(std::string(inside.substr(0, bar)));
     if (found == values.end()) {
       out += '{';
       text.remove_prefix(1);
     } else {
-      out += found->second;
+      if (other == std::string_view::npos)
+        out += found->second;
+      else
+        out += found->second == "1" ? inside.substr(bar + 1, other - bar - 1) : inside.substr(other + 1);
       text.remove_prefix(close + 1);
     }
   }

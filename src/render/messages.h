@@ -78,6 +78,7 @@ enum class Message : std::uint8_t {
   MustBeOneOf,
   RuleListHint,
   OneInputOnly,
+  TraceNoSnapshot,
   SnapshotWritten,
   TooLong,
   MissingOutput,
@@ -140,7 +141,7 @@ std::string_view state_title(LinkState state, Language language);
 std::string not_seen_title(std::string_view what, Language language);
 std::string not_seen_advice(const gpuvet::NotSeen& entry, const Machine& machine, Language language);
 
-/// Replaces {name} by values[name]; unknown placeholders stay.
+/// Replaces {name} by values[name], and {name|one|many} by the word that fits its number; unknown placeholders stay.
 std::string fill_placeholders(std::string_view text, const std::map<std::string, std::string>& values);
 bool has_placeholder(std::string_view text);
 

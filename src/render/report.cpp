@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "render/messages.h"
+#include "render/own_words.h"
 #include "rules/rule.h"
 
 namespace gpuvet {
@@ -68,7 +69,7 @@ std::string link_text(const ChainLink& link, const Diagnosis& diagnosis, Languag
     }
     if (shown != nullptr) return finding_text(*shown, language).title;
   }
-  if (!link.detail.empty()) return printable(link.detail);
+  if (!link.detail.empty()) return in_own_words(link.detail, language);
   if (link.state == LinkState::Unknown) {
     const bool behind_a_break = std::any_of(diagnosis.chain.begin(), diagnosis.chain.end(), [&](const ChainLink& l) {
       return l.layer < link.layer && l.state == LinkState::Broken;

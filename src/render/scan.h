@@ -28,9 +28,11 @@ struct ScanReport {
   std::vector<std::pair<std::string, std::string>> problems;  ///< path, why
   std::uint64_t files_seen = 0, files_read = 0, bytes_read = 0;
   bool stopped = false;
+  bool misnamed = false;  ///< some path that the user named is not there, or is a FIFO, socket or device
 };
 
-/// 0: all run (or no GPU was asked for and there is code), 1: one fails, 3: nothing could be judged.
+/// 0: all run (or no GPU was asked for and there is code), 1: one fails, 2: a path was named that is not there or no file, 3:
+/// nothing could be judged.
 int exit_code(const ScanReport& report);
 
 std::string render_scan_text(const ScanReport& report, const Knowledge& knowledge, const RenderOptions& options);

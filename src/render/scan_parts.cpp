@@ -244,6 +244,7 @@ int exit_code(const ScanReport& report) {
           verdict.verdict == CodeVerdict::Native || verdict.verdict == CodeVerdict::Jit || verdict.verdict == CodeVerdict::Lto;
     }
   }
+  if (report.misnamed) return 2;
   return (report.gpus.empty() ? code : judged) ? 0 : 3;
 }
 

@@ -66,6 +66,8 @@ class TextReport {
   }
   void heading(Message id) { out_ += "\n" + styled(message(id, options_.language), Style::Bold, options_.color) + "\n"; }
 
+  std::string_view colon() const { return options_.language == Language::Chinese ? "：" : ": "; }
+
   void environment() {
     if (report_.context.force_ptx_jit) line(say(Message::ScanForcePtx), "", "", Style::Warning);
     if (report_.context.disable_ptx_jit) line(say(Message::ScanDisablePtx), "", "", Style::Warning);
@@ -93,8 +95,8 @@ class TextReport {
       const CodeJudgement& verdict = file.verdicts[i];
       const std::string sign(sign_of(verdict.verdict, options_.ascii));
       const ScanGpu& gpu = report_.gpus[i];
-      line(sign + " " + printable(gpu.label) + ": " + scan_verdict_text(file.code, verdict, gpu, options_), "  ", "    ",
-           style_of(verdict.verdict));
+      line(sign + " " + printable(gpu.label) + std::string(colon()) + scan_verdict_text(file.code, verdict, gpu, options_), "  ",
+           "    ", style_of(verdict.verdict));
     }
   }
 
@@ -126,7 +128,7 @@ class TextReport {
       for (std::size_t i = 0; i < group.worst.size(); ++i) text += std::string(sign_of(group.worst[i], options_.ascii)) + " ";
       text += printable(group.name);
       if (group.files > 1) text += " (" + say(Message::ScanFileCount, {{"n", std::to_string(group.files)}}) + ")";
-      text += ": " + scan_targets_text(group.targets, options_.ascii);
+      text += std::string(colon()) + scan_targets_text(group.targets, options_.ascii);
       line(text, "  ", "      ");
     }
   }
@@ -138,7 +140,7 @@ class TextReport {
     for (std::size_t i = 0; i < report_.problems.size() && i < most; ++i) {
       const auto& [path, why] = report_.problems[i];
       // The reason of a failed open names the path already.
-      line(why.starts_with(path) ? printable(why) : shown(path) + ": " + printable(why), "  ", "    ");
+      line(why.starts_with(path) ? printable(why) : shown(path) + std::string(colon()) + printable(why), "  ", "    ");
     }
     if (report_.problems.size() > most)
       line(say(Message::ScanMoreProblems, {{"n", std::to_string(report_.problems.size() - most)}}), "  ", "    ");

@@ -4,6 +4,7 @@
 
 #include "render/facts.h"
 #include "render/messages.h"
+#include "render/own_words.h"
 #include "render/render.h"
 #include "render/report.h"
 #include "render/software.h"
@@ -141,7 +142,7 @@ class TextReport {
     heading(say(Message::Evidence));
     for (const Origin& origin : finding.evidence) {
       out_ += "  " + styled(origin_place(origin), Style::Dim, options_.color) + "\n";
-      if (!origin.text.empty()) add(printable(origin.text), "      ", "      ");
+      if (!origin.text.empty()) add(evidence_text(origin, options_.language), "      ", "      ");
     }
   }
 
@@ -185,7 +186,7 @@ class TextReport {
       if (with_first_evidence && !finding->evidence.empty()) {
         first = true;
         const Origin& origin = finding->evidence.front();
-        const std::string quoted = origin.text.empty() ? "" : ": " + printable(origin.text);
+        const std::string quoted = origin.text.empty() ? "" : ": " + evidence_text(origin, options_.language);
         for (const std::string& line : wrap(origin_place(origin) + quoted, width_ - 8)) {
           out_ += (first ? "      " : "        ") + styled(line, Style::Dim, options_.color) + "\n";
           first = false;

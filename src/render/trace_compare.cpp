@@ -5,6 +5,7 @@
 #include <set>
 
 #include "loader/library_family.h"
+#include "render/own_words.h"
 #include "render/terminal_text.h"
 #include "render/trace_words.h"
 
@@ -39,7 +40,8 @@ Places places_of(const TraceReport& report) {
 std::string place_text(const ChangedLibrary::Place& place, const TraceLanguage& say) {
   if (place.missing) return std::string(say("not found", "找不到"));
   if (place.path.empty()) return std::string(say("not loaded", "不加载"));
-  return printable(place.path) + (place.version.empty() ? "" : " " + printable(place.version)) + " (" + place.rule + ")";
+  return printable(place.path) + (place.version.empty() ? "" : " " + printable(place.version)) + " (" +
+         in_own_words(place.rule, say.language) + ")";
 }
 
 std::string change_text(const std::vector<ChangedVariable>& changes, const TraceLanguage& say) {

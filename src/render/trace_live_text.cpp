@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "render/own_words.h"
 #include "render/terminal_text.h"
 #include "render/trace_live.h"
 #include "render/trace_live_words.h"
@@ -40,14 +41,17 @@ void tell_tries(Page& page, const RecordedFailure& failure, const MissingLibrary
   std::vector<std::string> told;
   for (const RecordedTry& tried : failure.tried) {
     told.push_back(tried.path);
-    page.line(printable(tried.path) + " (" + tried.rule + ")" + (tried.file.known() ? page.say(", is there", "，存在") : ""),
+    page.line(printable(tried.path) + " (" + in_own_words(tried.rule, page.options.language) + ")" +
+                  (tried.file.known() ? page.say(", is there", "，存在") : ""),
               "      - ", "        ");
   }
   if (forecast == nullptr) return;
   for (const TriedPlace& place : forecast->tried) {
     if (std::ranges::find(told, place.path) != told.end() || told.size() > most_lines) continue;
     told.push_back(place.path);
-    page.line(printable(place.path) + " (" + printable(place.rule) + "): " + printable(place.why), "      - ", "        ");
+    page.line(printable(place.path) + " (" + in_own_words(place.rule, page.options.language) +
+                  "): " + in_own_words(place.why, page.options.language),
+              "      - ", "        ");
   }
 }
 
@@ -116,7 +120,7 @@ void tell_failures(Page& page, const RecordedProcess& process) {
   std::size_t count = 0;
   for (const RecordedFailure& failure : process.failures) {
     if (&failure == deadly(process)) continue;
-    if (count == 0) page.line(page.say("asked for and not loaded:", "请求但未加载："), "  ");
+    if (count == 0) page.line(page.say("asked for and not loaded:", "请求过但没有加载："), "  ");
     if (++count > most_lines) continue;
     const std::string by = path_at(process, failure.requester);
     std::string text = printable(failure.name) + "  [";
@@ -129,7 +133,7 @@ void tell_failures(Page& page, const RecordedProcess& process) {
 
 void tell_comparison(Page& page, const ProcessReport& report) {
   if (!report.forecasted) {
-    page.line(page.say("no forecast was made for this process", "没有为此进程作预测"), "  ");
+    page.line(page.say("no forecast was made for this process", "没有为此进程做预测"), "  ");
     return;
   }
   const RecordComparison& c = report.comparison;
@@ -190,7 +194,7 @@ std::string state_text(Page& page, const RunningObject& object) {
     case RunningObject::State::Replaced:
       return page.say("the path leads to another file now", "该路径现在指向另一个文件");
     case RunningObject::State::Written:
-      return page.say("written to after the process had started", "在进程启动后被写过");
+      return page.say("written to after the process had started", "在进程启动后被修改过");
   }
   return {};
 }
@@ -232,7 +236,8 @@ std::string render_live_text(const LiveReport& report, const RenderOptions& opti
   }
   if (quiet > 0)
     page.line(page.zh() ? std::to_string(quiet) + " 个其他程序与预测一致（-v 列出）"
-                        : std::to_string(quiet) + " further programs as forecast (-v lists them)",
+                        : std::to_string(quiet) + (quiet == 1 ? " further program as forecast (-v lists it)"
+                                                              : " further programs as forecast (-v lists them)"),
               "\n");
   return page.finish();
 }
@@ -259,7 +264,7 @@ std::string render_running_text(const RunningReport& report, const RenderOptions
   const bool stale = running_exit_code(report) != 0;
   page.line(stale ? page.say("What runs is not what is installed: restart the process to use the files on disk.",
                              "正在运行的与已安装的不一致：请重启该进程以使用磁盘上的文件。")
-                  : page.say("What is mapped is what is installed.", "映射的就是已安装的文件。"));
+                  : page.say("What is mapped is what is installed.", "正在使用的就是已安装的文件。"));
   return page.finish();
 }
 

@@ -1,5 +1,7 @@
 #include "render/trace_live_words.h"
 
+#include "render/own_words.h"
+
 namespace gpuvet {
 namespace {
 
@@ -36,7 +38,7 @@ std::string reason_of(const LoadDifference& d, Language language) {
     case Why::ProgramEnded:
       return std::string(say(language, "the loader stopped before it came to that", "加载器在此之前已停止"));
     case Why::Undecided:
-      return std::string(say(language, "the forecast was not sure: ", "预测本身不确定：")) + printable(d.detail);
+      return std::string(say(language, "the forecast was not sure: ", "预测本身不确定：")) + in_own_words(d.detail, language);
     case Why::FilesChanged:
       return std::string(say(language, "the file came or went meanwhile", "该文件在此期间出现或消失"));
     case Why::ClosedBefore:

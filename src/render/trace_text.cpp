@@ -5,6 +5,7 @@
 
 #include "knowledge/cuda_libraries.h"
 #include "loader/library_family.h"
+#include "render/own_words.h"
 #include "render/terminal_text.h"
 #include "render/trace.h"
 #include "render/trace_tree.h"
@@ -95,7 +96,8 @@ class TraceText {
     const std::string& why = report_.plan.steps[static_cast<std::size_t>(own)].why;
     const bool same = step >= 0 && report_.plan.steps[static_cast<std::size_t>(step)].why == why;
     step = own;
-    if (!same && !why.empty()) lines(std::string(say_("then: ", "随后：")) + printable(why), "", "", Style::Dim);
+    if (!same && !why.empty())
+      lines(std::string(say_("then: ", "随后：")) + in_own_words(why, options_.language), "", "", Style::Dim);
   }
 
   void object(int index, const std::string& first, const std::string& rest) {
@@ -120,8 +122,9 @@ class TraceText {
     }
     if (object.shadows.size() > most_shadows) {
       const std::string more = std::to_string(object.shadows.size() - most_shadows);
-      lines(options_.language == Language::Chinese ? "另遮蔽 " + more + " 个副本" : "and " + more + " more copies", rest + "  ",
-            rest + "  ", Style::Dim);
+      lines(options_.language == Language::Chinese ? "另遮蔽 " + more + " 个副本"
+                                                   : "and " + more + (more == "1" ? " more copy" : " more copies"),
+            rest + "  ", rest + "  ", Style::Dim);
     }
   }
 
@@ -195,7 +198,8 @@ class TraceText {
     for (std::size_t i = 0; i < library.tried.size() && i < most_places; ++i) {
       const TriedPlace& place = library.tried[i];
       std::string text = printable(place.path) + " (" + rule_in_words(place.rule, options_.language);
-      if (!place.why.empty() && place.why != "not there") text += "; " + printable(place.why);
+      if (!place.why.empty() && place.why != "not there")
+        text += std::string(say_("; ", "；")) + in_own_words(place.why, options_.language);
       lines(text + ")", "    ", "      ", Style::Dim);
     }
     if (library.tried.size() > most_places)
@@ -224,9 +228,12 @@ class TraceText {
   void unknown() {
     if (report_.forecast.unknown.empty() && report_.plan.problems.empty()) return;
     heading(say_("Could not be decided", "未能确定"));
-    for (const std::string& what : report_.forecast.unknown) lines(printable(what), "? ", "  ", Style::Plain);
+    for (const std::string& what : report_.forecast.unknown)
+      lines(in_own_words(what, options_.language), "? ", "  ", Style::Plain);
     for (const Origin& origin : report_.plan.problems)
-      lines(printable(origin.source) + (origin.text.empty() ? "" : ": " + printable(origin.text)), "? ", "  ", Style::Plain);
+      lines(printable(origin.source) +
+                (origin.text.empty() ? "" : std::string(say_(": ", "：")) + problem_text(origin, options_.language)),
+            "? ", "  ", Style::Plain);
   }
 
   const TraceReport& report_;

@@ -4,6 +4,7 @@
 
 #include "loader/library_family.h"
 #include "loader/search_path.h"
+#include "render/messages.h"
 
 namespace gpuvet {
 namespace {
@@ -212,7 +213,7 @@ std::string broken_text(const TraceReport& report, Language language) {
       if (names.size() < 4 && std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
     const std::string list = joined(names, chinese ? "、" : ", ") + (names.size() < missing.size() ? " …" : "");
-    return chinese ? "无法启动：找不到 " + list + "（退出码 1）。" : "It does not load: " + list + " is missing (exit code 1).";
+    return chinese ? "无法加载：找不到 " + list + "（退出码 1）。" : "It does not load: " + list + " is missing (exit code 1).";
   }
   const auto conflict = std::ranges::find_if(report.conflicts.conflicts, [](const SymbolConflict& c) { return !c.note; });
   const std::string title = short_title(conflict_text(report, *conflict, language).title);
@@ -276,8 +277,8 @@ std::string host_text(const TraceReport& report, const HostSymbols& host, Langua
   const bool chinese = language == Language::Chinese;
   const std::string by = host.host.empty() ? "" : (chinese ? "（" : " (") + host.host + (chinese ? "）" : ")");
   return chinese ? name + " 的 " + std::to_string(host.count) + " 个符号由打开它的程序" + by + "提供：" + list
-                 : std::to_string(host.count) + " symbols of " + name + " are provided by the program that opens it" + by + ": " +
-                       list;
+                 : std::to_string(host.count) + (host.count == 1 ? " symbol of " : " symbols of ") + name +
+                       (host.count == 1 ? " is" : " are") + " provided by the program that opens it" + by + ": " + list;
 }
 
 std::string verdict_text(const TraceReport& report, Language language) {
@@ -294,12 +295,14 @@ std::string verdict_text(const TraceReport& report, Language language) {
     case TraceVerdict::Fits:
       break;
   }
-  const std::string count = count_of_libraries(report);
+  const std::map<std::string, std::string> values{{"n", count_of_libraries(report)}};
   if (!report.conflicts.symbols_seen)
-    return language == Language::Chinese ? "找到全部 " + count + " 个库；未比较符号（退出码 0）。"
-                                         : "All " + count + " libraries are found; symbols were not compared (exit code 0).";
-  return language == Language::Chinese ? "找到全部 " + count + " 个库，彼此匹配（退出码 0）。"
-                                       : "All " + count + " libraries are found and fit together (exit code 0).";
+    return fill_placeholders(say("{n|The|All} {n} {n|library is|libraries are} found; symbols were not compared (exit code 0).",
+                                 "找到全部 {n} 个库；未比较符号（退出码 0）。"),
+                             values);
+  return fill_placeholders(say("{n|The|All} {n} {n|library is|libraries are} found and {n|fits|fit together} (exit code 0).",
+                               "找到全部 {n} 个库，彼此匹配（退出码 0）。"),
+                           values);
 }
 
 std::string_view conflict_kind(Kind kind) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "knowledge/cuda_libraries.h"
 #include "rules/evidence.h"
 #include "rules/framework_contract.h"
 #include "rules/framework_facts.h"
@@ -29,23 +30,18 @@ std::string floor_in(std::string_view requirement) {
   return at == std::string_view::npos ? std::string() : std::string(requirement.substr(at + 2));
 }
 
-std::string cudart_soname(const RuleContext& context, const CudaVersion& cuda) {
-  if (const auto release = context.knowledge.cuda_release(cuda.text()); release && !release->libcudart_soname.empty())
-    return release->libcudart_soname;
-  return "libcudart.so." + std::to_string(cuda.major) + (cuda.major == 11 ? ".0" : "");
+/// A library of CUDA, by the name that it has in that release. A release that the table does not know adds nothing.
+void add_library(const RuleContext& context, CudaNeeds& needs, std::string_view stem, std::string family,
+                 const CudaVersion& cuda) {
+  if (auto soname = cuda_soname(context.knowledge, stem, cuda))
+    needs.libraries.push_back({std::move(*soname), std::move(family), cuda.major});
 }
 
-/// CUDA 10.0 still had both numbers in the name.
-std::string cublas_soname(const CudaVersion& cuda) {
-  return "libcublas.so." + std::to_string(cuda.major) + (cuda.major == 10 && cuda.minor == 0 ? ".0" : "");
-}
-
-void add_cublas(CudaNeeds& needs, const CudaVersion& cuda) {
-  needs.libraries.push_back({cublas_soname(cuda), "cublas", cuda.major});
-}
-
-void add_cudnn(CudaNeeds& needs, std::uint32_t major) {
-  if (major >= 7) needs.libraries.push_back({"libcudnn.so." + std::to_string(major), "cudnn", major});
+/// cuDNN and NCCL: libraries with releases of their own.
+void add_own_library(const RuleContext& context, CudaNeeds& needs, std::string_view stem, std::string family,
+                     std::uint32_t major) {
+  if (auto soname = own_soname(context.knowledge, stem, major))
+    needs.libraries.push_back({std::move(*soname), std::move(family), major});
 }
 
 CudaNeeds start(std::string framework, const PythonPackage& package, const CudaVersion& cuda, bool minor_known) {
@@ -65,12 +61,12 @@ std::optional<CudaNeeds> needs_of_tensorflow(const RuleContext& context, const P
     return std::nullopt;
   if (!is_from_wheel(*install->package)) return std::nullopt;
   CudaNeeds needs = start("tensorflow", *install->package, *install->cuda, true);
-  needs.libraries.push_back({cudart_soname(context, *install->cuda), "cuda-runtime", install->cuda->major});
-  add_cublas(needs, *install->cuda);
+  add_library(context, needs, "libcudart", "cuda-runtime", *install->cuda);
+  add_library(context, needs, "libcublas", "cublas", *install->cuda);
   std::string cudnn = install->build != nullptr ? install->build->cudnn.value_or("") : "";
   if (cudnn.empty() && install->version)
     if (const auto release = tensorflow_release(context.knowledge, *install->version)) cudnn = release->cudnn;
-  add_cudnn(needs, leading_number(cudnn));
+  add_own_library(context, needs, "libcudnn", "cudnn", leading_number(cudnn));
   if (install->build != nullptr) needs.evidence.push_back(quote(*install->build));
   return needs;
 }
@@ -88,12 +84,10 @@ std::optional<CudaNeeds> needs_of_cupy(const RuleContext& context, const PythonE
   const bool has_root = !variable(context.machine, "CUDA_PATH").empty() || !variable(context.machine, "CUDA_HOME").empty();
   if (looks_itself && has_root) return std::nullopt;
   CudaNeeds needs = start("cupy", package, CudaVersion{major, 0}, false);
-  const bool one_name = major >= 12;
   // The wheels for 11.0 and 11.1 load an NVRTC of their own number.
   const bool old_name = package.name.ends_with("cuda110") || package.name.ends_with("cuda111");
-  if (!old_name)
-    needs.libraries.push_back({"libnvrtc.so." + std::to_string(major) + (one_name ? "" : ".2"), "cuda-nvrtc", major});
-  add_cublas(needs, CudaVersion{major, 0});
+  if (!old_name) add_library(context, needs, "libnvrtc", "cuda-nvrtc", CudaVersion{major, major == 11 ? 2u : 0u});
+  add_library(context, needs, "libcublas", "cublas", CudaVersion{major, 0});
   return needs;
 }
 
@@ -124,10 +118,10 @@ std::optional<CudaNeeds> needs_of_onnxruntime(const RuleContext& context, const 
   if (!cuda && row) cuda = CudaVersion{cuda_majors_in(row->cuda_needed).front(), 0};
   if (!cuda || cuda->major < 11) return std::nullopt;
   CudaNeeds needs = start("onnxruntime", *package, *cuda, from_files);
-  needs.libraries.push_back({cudart_soname(context, *cuda), "cuda-runtime", cuda->major});
-  add_cublas(needs, *cuda);
+  add_library(context, needs, "libcudart", "cuda-runtime", *cuda);
+  add_library(context, needs, "libcublas", "cublas", *cuda);
   const bool row_is_of_this_build = row && cuda_majors_in(row->cuda_needed).front() == cuda->major;
-  if (row_is_of_this_build) add_cudnn(needs, leading_number(row->cudnn_needed));
+  if (row_is_of_this_build) add_own_library(context, needs, "libcudnn", "cudnn", leading_number(row->cudnn_needed));
   if (build != nullptr && from_files) needs.evidence.push_back(quote(build->cuda, build->folder, "CUDA " + cuda->text()));
   return needs;
 }
@@ -141,12 +135,12 @@ std::optional<CudaNeeds> needs_of_jax(const RuleContext& context, const PythonEn
   CudaNeeds needs = start("jax", *package, *install->cuda, false);
   for (const PythonPackage* plugin : packages_with_prefix(environment, "jax-cuda"))
     if (plugin->name.ends_with("-plugin")) needs.package = plugin, needs.evidence.push_back(quote(*plugin));
-  add_cublas(needs, *install->cuda);
+  add_library(context, needs, "libcublas", "cublas", *install->cuda);
   std::string cudnn = install->build != nullptr ? install->build->cudnn.value_or("") : "";
   if (cudnn.empty() && install->version)
     if (const auto release = jax_release(context.knowledge, *install->version))
       if (const auto* of_major = release->of_major(install->cuda->major)) cudnn = floor_in(of_major->min_cudnn);
-  add_cudnn(needs, leading_number(cudnn));
+  add_own_library(context, needs, "libcudnn", "cudnn", leading_number(cudnn));
   return needs;
 }
 
@@ -158,8 +152,8 @@ std::optional<CudaNeeds> needs_of_ctranslate2(const RuleContext& context, const 
   const std::uint32_t major = version->release[0], minor = version->release[1];
   if (major < 3 || major > 4) return std::nullopt;
   CudaNeeds needs = start("ctranslate2", *package, CudaVersion{major == 3 ? 11u : 12u, 0}, false);
-  add_cublas(needs, CudaVersion{needs.cuda_major, 0});
-  if (major == 4 && minor == 5) add_cudnn(needs, 9);
+  add_library(context, needs, "libcublas", "cublas", CudaVersion{needs.cuda_major, 0});
+  if (major == 4 && minor == 5) add_own_library(context, needs, "libcudnn", "cudnn", 9);
   return needs;
 }
 
@@ -185,13 +179,14 @@ void add_library_of(const RuleContext& context, const CudaVersion& cuda, std::st
                     CudaNeeds& needs) {
   // CUDA 13's torch requires one package that names the libraries as extras.
   const bool meta = name == "cuda-toolkit";
-  if (name.starts_with("nvidia-cublas") || (meta && pin.find("cublas") != std::string_view::npos)) add_cublas(needs, cuda);
+  if (name.starts_with("nvidia-cublas") || (meta && pin.find("cublas") != std::string_view::npos))
+    add_library(context, needs, "libcublas", "cublas", cuda);
   if (name.starts_with("nvidia-cuda-runtime") || (meta && pin.find("cudart") != std::string_view::npos))
-    needs.libraries.push_back({cudart_soname(context, cuda), "cuda-runtime", cuda.major});
-  if (name.starts_with("nvidia-cudnn")) add_cudnn(needs, pinned_major(pin));
-  if (name.starts_with("nvidia-nccl")) needs.libraries.push_back({"libnccl.so.2", "nccl", 2});
+    add_library(context, needs, "libcudart", "cuda-runtime", cuda);
+  if (name.starts_with("nvidia-cudnn")) add_own_library(context, needs, "libcudnn", "cudnn", pinned_major(pin));
+  if (name.starts_with("nvidia-nccl")) add_own_library(context, needs, "libnccl", "nccl", 2);
   if (name.starts_with("nvidia-cusparse") && !name.starts_with("nvidia-cusparselt"))
-    needs.libraries.push_back({"libcusparse.so." + std::to_string(std::min(cuda.major, 12u)), "cusparse", cuda.major});
+    add_library(context, needs, "libcusparse", "cusparse", cuda);
 }
 
 /// torch's wheels of PyPI pin NVIDIA's wheels; installed with --no-deps they lack them.

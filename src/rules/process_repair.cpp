@@ -35,6 +35,11 @@ const PythonPackage* package_of_plan(const RuleContext& context, const ProcessVi
 
 }  // namespace
 
+std::span<const ProcessView> sure_forecasts(const RuleContext& context) {
+  if (!context.machine.environment_seen.value_or(false)) return {};
+  return context.processes;
+}
+
 const PythonEnvironment* environment_of(const RuleContext& context, const ProcessView& view) {
   if (view.plan->kind != "python") return nullptr;
   for (const JudgedEnvironment& judged : context.environments)

@@ -1,6 +1,7 @@
 #pragma once
 // How a process comes to the right copy of a library.
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,10 @@
 #include "rules/rule.h"
 
 namespace gpuvet {
+
+/// The forecasts that tell which copy of a library a process gets: none where LD_LIBRARY_PATH is not known, for it may name
+/// another.
+std::span<const ProcessView> sure_forecasts(const RuleContext& context);
 
 /// The environment of a plan of kind "python", or null.
 const PythonEnvironment* environment_of(const RuleContext& context, const ProcessView& view);

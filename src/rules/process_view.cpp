@@ -60,8 +60,13 @@ std::string ProcessView::label() const {
 
 std::vector<ProcessView> process_views(const Machine& machine) {
   std::vector<ProcessView> views;
-  if (!machine.environment_seen.value_or(false)) return views;
-  for (const ProcessPlan& plan : machine.loader.plans) views.push_back(view_of(machine, plan));
+  const bool sure = machine.environment_seen.value_or(false);
+  for (const ProcessPlan& plan : machine.loader.plans) {
+    if (!sure && plan.kind == "python") continue;
+    views.push_back(view_of(machine, plan));
+    // LD_LIBRARY_PATH may bring copies that fit.
+    if (!sure) views.back().conflicts.clear();
+  }
   return views;
 }
 

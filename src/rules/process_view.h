@@ -22,7 +22,8 @@ struct ProcessView {
   std::string label() const;              ///< "torch (/home/x/venv)", "/opt/llama-server"
 };
 
-/// All plans of a machine; nothing where the environment was not seen.
+/// All plans of a machine. Where the environment was not seen only those of programs, with the search that needs no variable:
+/// what that finds may be another copy in truth, what it does not find may be there, and `conflicts` is empty.
 std::vector<ProcessView> process_views(const Machine& machine);
 
 /// NVIDIA's CUDA libraries by their stem: "libcublas", "libcudnn_ops", "libnvJitLink", "libnccl", …; not the driver's.

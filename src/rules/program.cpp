@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "knowledge/cuda_libraries.h"
 #include "loader/library_family.h"
 #include "rules/evidence.h"
 #include "rules/framework_facts.h"
@@ -72,6 +73,13 @@ std::optional<Lack> lack_at(const RuleContext& context, Place place) {
   return std::nullopt;
 }
 
+/// "needs libcufft.so.11", and of which CUDA that is a part.
+std::string need_in_words(const RuleContext& context, const std::string& soname) {
+  const auto library = cuda_library(context.knowledge, soname);
+  const std::string releases = library ? library->belongs_to() : "";
+  return "needs " + soname + (releases.empty() ? "" : ", which belongs to " + releases);
+}
+
 Finding start(const RuleContext& context, const Lack& lack) {
   Finding finding;
   finding.variant = lack.at_start ? "program" : "part";
@@ -80,7 +88,7 @@ Finding start(const RuleContext& context, const Lack& lack) {
                         {"part", std::string(base_name(lack.libraries.front().needed_by))}};
   for (const LackedLibrary& library : lack.libraries) {
     if (finding.evidence.size() + 1 >= most_evidence) break;
-    finding.evidence.push_back({library.needed_by, 0, "needs " + library.soname});
+    finding.evidence.push_back({library.needed_by, 0, need_in_words(context, library.soname)});
   }
   finding.evidence.push_back(quote_search(context, lack.libraries.front()));
   return finding;
@@ -88,7 +96,7 @@ Finding start(const RuleContext& context, const Lack& lack) {
 
 /// The libraries of the CUDA that the program was built with; empty where its release is not told.
 std::vector<Action> install_cuda_of(const RuleContext& context, const ProcessView& view) {
-  const std::uint32_t major = cuda_major_of(view);
+  const std::uint32_t major = cuda_major_of(context, view);
   const std::string release = major == 0 ? std::string() : advised_release(context, major);
   if (release.empty()) return {};
   return {install_cuda_libraries(release)};
@@ -214,9 +222,8 @@ std::optional<Finding> library_missing(const RuleContext& context) {
   const auto lack = lack_at(context, Place::Nowhere);
   if (!lack) return std::nullopt;
   Finding finding = start(context, *lack);
-  const LibraryFile* main = main_file_of(*lack->view);
-  const std::string made_for = main != nullptr ? main->machine : "", here = context.machine.os.architecture.value_or("");
-  if (!here.empty() && !made_for.empty() && made_for != here && made_for != "i386") {
+  if (is_for_other_architecture(context, *lack->view)) {
+    const std::string &made_for = main_file_of(*lack->view)->machine, here = *context.machine.os.architecture.get();
     finding.variant = "architecture";
     finding.parameters["made_for"] = made_for;
     finding.parameters["here"] = here;

@@ -1,8 +1,8 @@
 #include "rules/program_facts.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "knowledge/cuda_libraries.h"
 #include "loader/library_family.h"
 #include "rules/cuda_needs.h"
 #include "rules/evidence.h"
@@ -64,12 +64,6 @@ bool is_lacked(const MissingLibrary& missing, const std::string& by) {
   const bool is_loader = name.starts_with("ld-linux") || name.starts_with("ld-musl");
   if (is_of_driver(missing.name) || is_loader || by.empty()) return false;
   return !missing.optional || is_cuda_library(library_stem(missing.name));
-}
-
-std::uint32_t number_behind(std::string_view name, std::string_view stem) {
-  std::uint32_t number = 0;
-  if (name.starts_with(stem)) std::from_chars(name.data() + stem.size(), name.data() + name.size(), number);
-  return number;
 }
 
 template <typename Visit>
@@ -145,10 +139,18 @@ bool uses_cuda(const RuleContext& context, const ProcessView& view) {
   return uses;
 }
 
+bool nothing_uses_cuda(const RuleContext& context) {
+  if (context.purpose.name != "path" || context.processes.empty()) return false;
+  return std::ranges::none_of(context.processes,
+                              [&](const ProcessView& view) { return uses_cuda(context, view) || !view.plan->problems.empty(); });
+}
+
 std::vector<LackedLibrary> lacked_libraries(const RuleContext& context, const ProcessView& view) {
   std::vector<LackedLibrary> all;
   const LibraryFile* like = main_file_of(view);
   if (like == nullptr) return all;
+  // LD_LIBRARY_PATH may name a folder that has it; no folder helps a program of another architecture.
+  if (!context.machine.environment_seen.value_or(false) && !is_for_other_architecture(context, view)) return all;
   for (const MissingLibrary& missing : view.now.missing) {
     LackedLibrary lacked;
     lacked.needed_by = needed_by(view, missing);
@@ -173,13 +175,22 @@ const LibraryFile* main_file_of(const ProcessView& view) {
   return nullptr;
 }
 
-std::uint32_t cuda_major_of(const ProcessView& view) {
-  std::uint32_t major = 0;
+bool is_for_other_architecture(const RuleContext& context, const ProcessView& view) {
+  const LibraryFile* main = main_file_of(view);
+  const std::string made_for = main != nullptr ? main->machine : "", here = context.machine.os.architecture.value_or("");
+  return !here.empty() && !made_for.empty() && made_for != here && made_for != "i386";
+}
+
+std::uint32_t cuda_major_of(const RuleContext& context, const ProcessView& view) {
+  std::optional<std::vector<std::uint32_t>> majors;
   for_each_name(view, [&](std::string_view name) {
-    for (const std::string_view stem : {"libcudart.so.", "libcublas.so.", "libcublasLt.so."})
-      if (major == 0) major = number_behind(name, stem);
+    const auto library = cuda_library(context.knowledge, name);
+    const auto these = library ? library->cuda_majors() : std::vector<std::uint32_t>();
+    if (these.empty()) return;
+    if (!majors) majors = these;
+    std::erase_if(*majors, [&](std::uint32_t major) { return std::ranges::find(these, major) == these.end(); });
   });
-  return major;
+  return majors && majors->size() == 1 ? majors->front() : 0;
 }
 
 }  // namespace gpuvet

@@ -13,6 +13,10 @@
 
 namespace gpuvet {
 
+/// An entry of a plan's problems: a "#!" line, or a library with CUDA in the folder that a program has for itself.
+inline bool is_script_line(const Origin& problem) { return problem.text.starts_with("#!"); }
+inline bool is_part_with_cuda(const Origin& problem) { return problem.text == "part with CUDA"; }
+
 /// Plans of programs and of single libraries; the others are Python's.
 inline bool is_program(const ProcessView& view) { return view.plan->kind != "python"; }
 
@@ -35,6 +39,10 @@ std::string target_text(const GpuCodeFile& file);
 /// start another one, or open a library by a name that is made at run time.
 bool uses_cuda(const RuleContext& context, const ProcessView& view);
 
+/// Programs were asked for, none of them uses CUDA, and none is a script, which may start anything: then neither GPU nor driver
+/// is needed.
+bool nothing_uses_cuda(const RuleContext& context);
+
 /// A file that fails on every usable GPU for this reason (the first of its entries).
 struct UnservedFile {
   ProgramCode code;
@@ -56,13 +64,16 @@ struct LackedLibrary {
   const MissingLibrary* missing = nullptr;
 };
 /// Libraries that some file of the program cannot do without. Those that are opened by name and may be absent are not among
-/// them, nor is the driver's libcuda, which has rules of its own.
+/// them, nor is the driver's libcuda, which has rules of its own. Without the process' environment none is.
 std::vector<LackedLibrary> lacked_libraries(const RuleContext& context, const ProcessView& view);
 
 /// The program's own file (of a library: that one), or null.
 const LibraryFile* main_file_of(const ProcessView& view);
 
-/// CUDA's major that a program was built with, by the numbers of the runtime and of cuBLAS that it asks for; 0: not told.
-std::uint32_t cuda_major_of(const ProcessView& view);
+/// It is made for another architecture than this machine's (32-bit x86 apart, which may run on x86-64).
+bool is_for_other_architecture(const RuleContext& context, const ProcessView& view);
+
+/// CUDA's major that a program was built with: the one of which all the CUDA libraries are that it asks for; 0: not told.
+std::uint32_t cuda_major_of(const RuleContext& context, const ProcessView& view);
 
 }  // namespace gpuvet

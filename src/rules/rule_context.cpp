@@ -43,8 +43,7 @@ std::optional<DriverVersion> installed_driver(const Machine& machine) {
 /// A snapshot may hold plans of more than what is asked for.
 bool is_judged(const RuleContext& context, const ProcessPlan& plan) {
   const Purpose& purpose = context.purpose;
-  if (plan.kind != "python")
-    return purpose.name == "path" ? plan.name == purpose.target || plan.program == purpose.target : !purpose.asked();
+  if (plan.kind != "python") return purpose.name == "path" && (plan.name == purpose.target || plan.program == purpose.target);
   const auto here = [&](const JudgedEnvironment& judged) {
     return judged.environment->prefix == plan.prefix &&
            (plan.framework.empty() || wants_framework(context, *judged.environment, framework_of_package(plan.framework)));

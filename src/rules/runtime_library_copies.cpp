@@ -84,7 +84,7 @@ namespace runtime_library {
 
 std::optional<Finding> shadowed_by_library_path(const RuleContext& context) {
   std::optional<Finding> best;
-  for (const ProcessView& view : context.processes) {
+  for (const ProcessView& view : sure_forecasts(context)) {
     const auto shadows = shadows_of(view, "LD_LIBRARY_PATH");
     if (shadows.empty()) continue;
     Finding finding = describe_shadow(context, view, shadows);
@@ -94,7 +94,7 @@ std::optional<Finding> shadowed_by_library_path(const RuleContext& context) {
 }
 
 std::optional<Finding> preload_breaks(const RuleContext& context) {
-  for (const ProcessView& view : context.processes) {
+  for (const ProcessView& view : sure_forecasts(context)) {
     for (const LoadedObject& object : view.now.objects) {
       const bool preloaded = object.rule == "LD_PRELOAD" || object.rule == "ld.so.preload";
       if (!preloaded || object.file == nullptr || !object.file->stub) continue;
@@ -121,7 +121,7 @@ std::optional<Finding> preload_breaks(const RuleContext& context) {
 }
 
 std::optional<Finding> multiple_cudart(const RuleContext& context) {
-  for (const ProcessView& view : context.processes) {
+  for (const ProcessView& view : sure_forecasts(context)) {
     const auto copies = loaded_libraries(view.now, "libcudart");
     if (copies.size() < 2) continue;
     const auto first = release(*copies[0]), second = release(*copies[1]);
@@ -147,7 +147,7 @@ std::optional<Finding> multiple_cudart(const RuleContext& context) {
 }
 
 std::optional<Finding> system_library_too_old(const RuleContext& context) {
-  for (const ProcessView& view : context.processes) {
+  for (const ProcessView& view : sure_forecasts(context)) {
     for (const SymbolConflict& conflict : view.conflicts) {
       if (conflict.note || conflict.kind != Kind::VersionMissing || !is_system_library(conflict.expected_name)) continue;
       const LoadedObject& wanter = view.now.objects[static_cast<std::size_t>(conflict.wanted_by)];

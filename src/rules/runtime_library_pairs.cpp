@@ -38,7 +38,7 @@ const LoadedObject* plain_copy(const ProcessView& view, const LoadedObject& chos
 }
 
 std::optional<Finding> judge_proof(const RuleContext& context, std::string_view stem, std::string_view family) {
-  for (const ProcessView& view : context.processes) {
+  for (const ProcessView& view : sure_forecasts(context)) {
     const SymbolConflict* conflict = proof(view, stem);
     if (conflict == nullptr) continue;
     const LoadedObject& owner = *object_at(view, conflict->expected_in);
@@ -154,7 +154,7 @@ std::optional<Finding> cublaslt_mismatch(const RuleContext& context) { return ju
 std::optional<Finding> nccl_mismatch(const RuleContext& context) { return judge_proof(context, "libnccl", "nccl"); }
 
 std::optional<Finding> mixed_cudnn(const RuleContext& context) {
-  for (const ProcessView& view : context.processes) {
+  for (const ProcessView& view : sure_forecasts(context)) {
     const auto parts = cudnn_parts(view);
     std::set<std::string> releases;
     for (const CudnnPart& part : parts) releases.insert(part.release);
@@ -175,7 +175,7 @@ std::optional<Finding> mixed_cudnn(const RuleContext& context) {
 }
 
 std::optional<Finding> wrong_cudnn(const RuleContext& context) {
-  for (const ProcessView& view : context.processes) {
+  for (const ProcessView& view : sure_forecasts(context)) {
     const auto built_with = cudnn_built_with(context, view);
     const auto answers = cudnn_that_answers(view);
     if (!built_with || !answers) continue;
@@ -203,7 +203,7 @@ std::optional<Finding> wrong_cudnn(const RuleContext& context) {
 }
 
 std::optional<Finding> nvrtc_builtins(const RuleContext& context) {
-  for (const ProcessView& view : context.processes) {
+  for (const ProcessView& view : sure_forecasts(context)) {
     for (std::size_t i = 0; i < view.plan->steps.size() && i < view.now.steps.size(); ++i) {
       const LoadStep& step = view.plan->steps[i];
       if (view.now.steps[i].loaded || step.names.empty() || !step.names.front().starts_with("libnvrtc-builtins")) continue;

@@ -41,6 +41,17 @@ void quote_search(const Machine& machine, std::vector<Origin>& evidence) {
   if (machine.loader.cache.is_known()) evidence.push_back({"/etc/ld.so.cache", 0, "no entry for these libraries"});
 }
 
+/// Its CUDA's libraries, and the cuDNN that it names.
+Action install_libraries_of(const CudaNeeds& needs) {
+  Action action = install_cuda_libraries(needs.cuda);
+  const auto cudnn = std::ranges::find(needs.libraries, "cudnn", &LibraryNeed::family);
+  if (cudnn == needs.libraries.end()) return action;
+  action.type = "install-cuda-libraries-and-cudnn";
+  action.parameters["cudnn"] = std::to_string(cudnn->major);
+  action.parameters["major"] = std::to_string(needs.cuda_major);
+  return action;
+}
+
 bool brings_wheels(const CudaNeeds& needs) {
   const auto version = ReleaseVersion::parse(needs.package->version);
   return needs.framework == "tensorflow" && version && *version >= *ReleaseVersion::parse("2.14");
@@ -133,7 +144,7 @@ std::optional<Finding> not_on_path(const RuleContext& context) {
       return finding;
     }
     finding.repair.push_back(make_action("add-cuda-folder-to-loader", {{"folder", folder}}));
-    if (!all_there) finding.repair.push_back(install_cuda_libraries(judged.needs.cuda));
+    if (!all_there) finding.repair.push_back(install_libraries_of(judged.needs));
     return finding;
   }
   return program::library_not_on_path(context);
@@ -152,7 +163,7 @@ std::optional<Finding> other_release(const RuleContext& context) {
     }
     finding.parameters["found"] = join(std::vector<std::string>(others.begin(), others.end()), ", ");
     append(finding.repair, install_own_libraries(*judged.environment, judged.needs));
-    if (finding.repair.empty()) finding.repair.push_back(install_cuda_libraries(judged.needs.cuda));
+    if (finding.repair.empty()) finding.repair.push_back(install_libraries_of(judged.needs));
     return finding;
   }
   return program::library_of_other_release(context);
@@ -173,7 +184,7 @@ std::optional<Finding> nowhere(const RuleContext& context) {
       finding.variant = "cupy";
       append(finding.repair, serve_old_cupy(context, *judged.environment, judged.needs));
     }
-    if (finding.repair.empty()) finding.repair.push_back(install_cuda_libraries(judged.needs.cuda));
+    if (finding.repair.empty()) finding.repair.push_back(install_libraries_of(judged.needs));
     return finding;
   }
   return program::library_missing(context);
@@ -196,7 +207,7 @@ std::optional<Finding> tensorflow_libraries_missing(const RuleContext& context) 
     finding.variant = "old-release";
     if (may_update_tensorflow(context, *judged.environment))
       finding.repair.push_back(install_packages(*judged.environment, {"tensorflow[and-cuda]>=2.14"}));
-    finding.repair.push_back(install_cuda_libraries(judged.needs.cuda));
+    finding.repair.push_back(install_libraries_of(judged.needs));
     return finding;
   }
   return std::nullopt;

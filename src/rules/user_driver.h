@@ -19,6 +19,10 @@ std::optional<Finding> compat_libcuda_shadows_driver(const RuleContext& context)
 std::optional<Finding> forward_compat_on_unsupported_gpu(const RuleContext& context);
 std::optional<Finding> driver_too_old_for_container_image(const RuleContext& context);
 
+/// Adds cuda-compat of this CUDA release or the next one that the driver's branch carries: only where all GPUs are data-centre
+/// ones.
+void add_forward_compatibility(const RuleContext& context, const CudaVersion& cuda, Finding& finding);
+
 // user_driver_services.cpp: fabric manager, persistence daemon
 std::optional<Finding> fabric_manager_version_mismatch(const RuleContext& context);
 std::optional<Finding> fabric_manager_not_running(const RuleContext& context);

@@ -128,6 +128,20 @@ std::optional<Finding> judge_runtime(const RuleContext& context, const ProcessVi
   return finding;
 }
 
+/// A build that the present driver serves: of any release of its CUDA major where only the runtime is too new.
+Action build_for_driver(const RuleContext& context, const ProcessView& view, const RunningDriver& driver, bool runtime) {
+  const CudaVersion& native = *driver.native;
+  std::optional<CudaVersion> newest;
+  for (const CudaRelease& release : context.knowledge.cuda_releases()) {
+    const auto version = CudaVersion::parse(release.version);
+    if (version && version->major == native.major && (!newest || *newest < *version)) newest = version;
+  }
+  const bool any_minor = runtime && newest && native < *newest && fit_of(context, driver, *newest) == DriverFit::MinorVersion;
+  if (!any_minor) return make_action("use-program-for-older-cuda", {{"program", view.label()}, {"cuda", native.text()}});
+  return make_action("use-program-for-cuda-major",
+                     {{"program", view.label()}, {"cuda", native.text()}, {"major", std::to_string(native.major)}});
+}
+
 }  // namespace
 
 std::optional<Finding> program_ptx_newer_than_driver(const RuleContext& context) {
@@ -169,9 +183,8 @@ std::optional<Finding> driver_too_old_for_app(const RuleContext& context) {
     if (!finding) continue;
     // A framework is named by its own rule.
     if (view.plan->kind == "python" && driver_too_old_for_wheel(context)) continue;
-    const std::string native = driver->native ? driver->native->text() : "";
-    if (!native.empty())
-      finding->repair.push_back(make_action("use-program-for-older-cuda", {{"program", view.label()}, {"cuda", native}}));
+    if (driver->native)
+      finding->repair.push_back(build_for_driver(context, view, *driver, finding->variant.starts_with("runtime")));
     return finding;
   }
   return std::nullopt;

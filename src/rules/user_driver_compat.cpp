@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "knowledge/table.h"
 #include "rules/evidence.h"
 #include "rules/hardware.h"
 #include "rules/user_driver.h"
@@ -93,7 +94,49 @@ std::uint32_t branch_for(const RuleContext& context, std::uint32_t least) {
   return recommended >= least ? recommended : 0;
 }
 
+/// A GPU that surely may use forward compatibility: the class is of the name. Mining cards and those of cars are none.
+bool is_data_centre(const MachineGpu& gpu) {
+  const std::string& name = gpu.identity.name;
+  return gpu.identity.gpu_class == "data-centre" && !name.empty() && name.find("CMP") == std::string::npos &&
+         name.find("DRIVE") == std::string::npos;
+}
+
+bool serves_all(const RuleContext& context, const CudaVersion& cuda) {
+  const auto release = context.knowledge.cuda_release(cuda.text());
+  const auto low = release ? ComputeCapability::parse(release->supported_sm_min) : std::nullopt;
+  return low && std::ranges::all_of(context.gpus, [&](const MachineGpu& gpu) {
+           return gpu.identity.compute_capability && *low <= *gpu.identity.compute_capability;
+         });
+}
+
+/// The oldest package with this CUDA release or a newer one that NVIDIA supports on a driver branch.
+std::optional<CudaVersion> compat_package(const Knowledge& knowledge, const CudaVersion& cuda, std::uint32_t branch) {
+  const Knowledge::Table& table = knowledge.table("compat_packages");
+  std::optional<CudaVersion> best;
+  for (const auto& row : table.rows) {
+    const bool fits = table.cell(row, "status") == "supported" && table.cell(row, "base_driver_branch") == std::to_string(branch);
+    // The page has a column for such branches, and its text excludes them.
+    const bool excluded = table.cell(row, "note").find("New Feature Branch") != std::string_view::npos;
+    const auto version = fits && !excluded ? CudaVersion::parse(table.cell(row, "cuda")) : std::nullopt;
+    if (version && *version >= cuda && (!best || *version < *best)) best = version;
+  }
+  return best;
+}
+
 }  // namespace
+
+void add_forward_compatibility(const RuleContext& context, const CudaVersion& cuda, Finding& finding) {
+  const bool has_one = context.libcuda != nullptr && context.libcuda->kind == "compat";
+  if (context.in(World::Wsl2) || context.in(World::Jetson) || has_one || !context.loaded_driver || context.gpus.empty()) return;
+  if (!std::ranges::all_of(context.gpus, is_data_centre)) return;
+  const auto package = compat_package(context.knowledge, cuda, context.loaded_driver->branch);
+  if (!package || !serves_all(context, *package)) return;
+  finding.repair.push_back(make_action(
+      "use-forward-compat", {{"release", package->text()},
+                             {"package_release", std::to_string(package->major) + "-" + std::to_string(package->minor)},
+                             {"branch", std::to_string(context.loaded_driver->branch)},
+                             {"gpu", context.gpus.front().identity.label()}}));
+}
 
 std::optional<CudaVersion> image_cuda_version(const Machine& machine) {
   const auto wanted = image_cuda(machine);

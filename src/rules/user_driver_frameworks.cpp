@@ -110,14 +110,15 @@ void add_driver_update(const RuleContext& context, const DriverVersion& least, c
   }
   const std::uint32_t recommended = recommended_branch(context);
   const std::uint32_t branch = context.gpus.empty() ? least.branch : recommended >= least.branch ? recommended : 0;
-  if (branch == 0) return;  // no branch that serves these GPUs is new enough
-  if (context.in(World::Container)) {
+  // 0: no branch that serves these GPUs is new enough
+  if (branch != 0 && context.in(World::Container)) {
     finding.repair.push_back(make_action("update-driver-on-host", {{"branch", std::to_string(branch)}}));
-    return;
+  } else if (branch != 0) {
+    finding.repair.push_back(
+        make_action("install-driver-branch", {{"branch", std::to_string(branch)}, {"flavor", recommended_flavor(context)}}));
+    finding.repair.push_back(make_action("reboot"));
   }
-  finding.repair.push_back(
-      make_action("install-driver-branch", {{"branch", std::to_string(branch)}, {"flavor", recommended_flavor(context)}}));
-  finding.repair.push_back(make_action("reboot"));
+  add_forward_compatibility(context, cuda, finding);
 }
 
 std::optional<Finding> driver_too_old_for_wheel(const RuleContext& context) {

@@ -5,6 +5,7 @@
 
 #include "rules/driver_packages.h"
 #include "rules/evidence.h"
+#include "rules/process_repair.h"
 #include "rules/user_driver.h"
 
 namespace gpuvet::user_driver {
@@ -220,7 +221,7 @@ std::optional<Finding> stub_by_dev_name(const RuleContext& context) {
 /// A program whose own RPATH (or a variable) leads to the stub, though other programs get the driver's library.
 std::optional<Finding> stub_in_process(const RuleContext& context) {
   if (context.libcuda == nullptr || !is_usable(*context.libcuda)) return std::nullopt;
-  for (const ProcessView& view : context.processes) {
+  for (const ProcessView& view : sure_forecasts(context)) {
     for (const LoadedObject* object : loaded_libraries(view.now, "libcuda")) {
       if (!object->file->stub) continue;
       Finding finding;

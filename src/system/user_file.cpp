@@ -27,6 +27,11 @@ tl::unexpected<SystemError> errno_failure() {
   return failure(code, std::strerror(error));
 }
 
+/// "<(COMMAND)" of a shell, or a descriptor that was handed over: somebody writes to it. A FIFO of a folder may have nobody.
+bool is_descriptor(std::string_view path) {
+  return path == "-" || path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
+}
+
 struct Source {
   Fd owned;
   int fd = -1;
@@ -46,9 +51,12 @@ Result<Source> open_source(const std::string& path) {
   struct stat st {};
   if (::fstat(source.fd, &st) != 0) return errno_failure();
   source.regular = S_ISREG(st.st_mode);
-  const bool terminal_or_pipe = S_ISFIFO(st.st_mode) || (path == "-" && (S_ISCHR(st.st_mode) || S_ISSOCK(st.st_mode)));
+  const bool terminal_or_pipe =
+      is_descriptor(path) && (S_ISFIFO(st.st_mode) || (path == "-" && (S_ISCHR(st.st_mode) || S_ISSOCK(st.st_mode))));
   if (!source.regular && !terminal_or_pipe)
-    return failure(ErrorCode::NotRegular, S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file");
+    return failure(ErrorCode::NotRegular, S_ISDIR(st.st_mode)    ? "is a directory"
+                                          : S_ISFIFO(st.st_mode) ? "is a FIFO, not a regular file"
+                                                                 : "not a regular file");
   return source;
 }
 

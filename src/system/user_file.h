@@ -1,6 +1,6 @@
 #pragma once
-// Files that the user names on the command line: of this host, whatever --root is. Bounded; devices and sockets are refused,
-// a pipe without data ends after a deadline.
+// Files that the user names on the command line: of this host, whatever --root is. Bounded; devices, sockets and
+// FIFOs are refused; standard input and a shell's "<(COMMAND)" may be pipes, which end after a deadline.
 
 #include <functional>
 #include <string>

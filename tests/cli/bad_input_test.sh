@@ -28,6 +28,9 @@ expect_exit 0 "$gpuvet" rule --format json
 expect_out '"document": "rules"'
 expect_exit 0 "$gpuvet" kb
 expect_out "kb driver"
+"$gpuvet" kb soname libcublas.so.12 --width 40 >"$work/out"; awk 'length > 40' "$work/out" | grep -q ' .* .* ' && fail "kb does not wrap to --width"
+expect_exit 0 "$gpuvet" kb soname libcublas.so.12 --width 1000
+expect_out "in other releases: libcublas.so.10.0 (CUDA 10.0); libcublas.so.10 (CUDA 10.1, 10.2)"
 expect_exit 2 "$gpuvet" snapshot -o "$work/no/such/dir/x.json"
 
 # A knowledge overlay with an error: path and line.

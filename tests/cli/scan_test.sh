@@ -70,7 +70,15 @@ expect_out "CUDA_FORCE_PTX_JIT"
 expect_exit 1 "$gpuvet" scan hopper.so --gpu "RTX 5090" --lang zh
 expect_out "错误 209"
 expect_exit 3 "$gpuvet" scan tree/notes.txt --gpu sm_90
-expect_exit 3 "$gpuvet" scan none
+expect_exit 2 "$gpuvet" scan none
+expect_exit 2 "$gpuvet" scan tree none --gpu sm_90
+expect_out "libtorch_cuda.so"
+expect_exit 1 "$gpuvet" scan hopper.so none --gpu "RTX 4090"
+mkfifo pipe; expect_exit 2 "$gpuvet" scan pipe
+expect_exit 0 "$gpuvet" scan hopper.so
+expect_out "1 file has GPU code (1 file looked at)."
+expect_exit 0 "$gpuvet" scan tree
+expect_out "2 files have GPU code"
 expect_exit 2 "$gpuvet" scan
 expect_exit 2 "$gpuvet" scan tree --gpu "RTX 40900"
 expect_err "RTX 4090"
@@ -133,5 +141,5 @@ expect_exit 0 "$gpuvet" scan links/a.so --gpu sm_90
 # Inside a root, absolute links stay inside.
 mkdir -p root/opt; cp hopper.so root/opt/x.so; ln -s /etc/passwd root/opt/out
 expect_exit 0 "$gpuvet" scan --root root /opt --gpu sm_90
-expect_exit 3 "$gpuvet" scan --root root /opt/out --gpu sm_90
+expect_exit 2 "$gpuvet" scan --root root /opt/out --gpu sm_90
 finish

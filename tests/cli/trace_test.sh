@@ -59,11 +59,43 @@ expect_out "Python"
 # What is no dynamic program.
 echo 'int main(void){return 0;}' | gcc -static -xc - -o static 2>/dev/null && { expect_exit 0 "$gpuvet" trace ./static; expect_out "Statically linked"; }
 echo text >text
-expect_exit 3 "$gpuvet" trace ./text
+expect_exit 2 "$gpuvet" trace ./text
 expect_exit 2 "$gpuvet" trace ./nothing
 expect_exit 2 "$gpuvet" trace
 expect_exit 2 "$gpuvet" trace ./text --with nonsense
 expect_exit 2 "$gpuvet" check --format dot
+# Refused in words.
+for number in abc -3 0 1.5 99999999999; do
+  expect_exit 2 "$gpuvet" trace --pid=$number
+  expect_err "must be a process number"
+done
+echo '{"schema": 1}' >snapshot.json
+expect_exit 2 "$gpuvet" trace app/program --snapshot snapshot.json
+expect_err "reads the files themselves"
+expect_exit 2 "$gpuvet" trace --live --format dot -- true
+expect_exit 2 "$gpuvet" trace --pid $$ --root /
+expect_exit 0 "$gpuvet" trace --help
+expect_out "trace --live -- CMD"
+expect_out "--redact"
+if [ "$(id -u)" = 0 ]; then
+  "$gpuvet" trace --pid 1 >out 2>err
+  grep -q "try sudo" err && fail "root is told to use sudo"
+fi
+
+# Names of libraries that a file has, and other sentences of gpuvet's own, in the reader's language.
+echo 'const char*name="libcudart.so.12";int main(void){return name[0]==1;}' | gcc -xc - -o opener
+: >libcudart.so.12
+expect_exit 0 env LD_LIBRARY_PATH="$work" "$gpuvet" trace ./opener --width 200 --lang zh
+echo 'int c(void){return 1;}' | gcc -shared -fPIC -xc - -Wl,-soname,libcudart.so.12 -o libcudart.so.12
+expect_exit 0 env LD_LIBRARY_PATH="$work" "$gpuvet" trace ./opener --width 200
+expect_out "then: what opener may open while it works"
+expect_exit 0 env LD_LIBRARY_PATH="$work" "$gpuvet" trace ./opener --width 200 --lang zh
+expect_out "opener 工作时可能打开的库"
+expect_exit 0 env LD_LIBRARY_PATH="$work" "$gpuvet" trace ./opener --format json
+expect_out "a name in opener"
+printf '#!/bin/sh\n' >script
+expect_exit 0 "$gpuvet" trace ./script --lang zh --width 200
+expect_out "脚本运行的内容没有跟踪"
 
 # Control characters of names are never echoed.
 bad=$(printf 'lib\033[31mx.so')

@@ -30,6 +30,28 @@ TEST(CudaLibraries, SonameBelongsToReleases) {
   EXPECT_TRUE(cuda_library(knowledge(), "libcuda.so.1")->is_of_driver());
 }
 
+TEST(CudaLibraries, NamesOfARelease) {
+  const auto name = [](const char* stem, std::uint32_t major, std::uint32_t minor) {
+    return cuda_soname(knowledge(), stem, CudaVersion{major, minor}).value_or("NOTHING");
+  };
+  EXPECT_EQ(name("libcudart", 11, 8), "libcudart.so.11.0");
+  EXPECT_EQ(name("libcublas", 10, 0), "libcublas.so.10.0");
+  EXPECT_EQ(name("libcublas", 10, 2), "libcublas.so.10");
+  EXPECT_EQ(name("libcusolver", 11, 0), "libcusolver.so.10");
+  EXPECT_EQ(name("libcusolver", 11, 8), "libcusolver.so.11");
+  EXPECT_EQ(name("libcufft", 12, 4), "libcufft.so.11");
+  EXPECT_EQ(name("libcusparse", 13, 0), "libcusparse.so.12");
+  EXPECT_EQ(name("libnvrtc", 11, 2), "libnvrtc.so.11.2");
+  EXPECT_EQ(name("libnvToolsExt", 12, 9), "NOTHING");
+  EXPECT_EQ(name("libcublas", 99, 0), "NOTHING");
+  EXPECT_EQ(name("libcu", 12, 0), "NOTHING");
+  EXPECT_EQ(own_soname(knowledge(), "libcudnn", 9), "libcudnn.so.9");
+  EXPECT_EQ(own_soname(knowledge(), "libcudnn", 6), std::nullopt);
+  EXPECT_EQ(cuda_library(knowledge(), "libcufft.so.11")->cuda_majors(), std::vector<std::uint32_t>{12});
+  EXPECT_EQ(cuda_library(knowledge(), "libcusparse.so.12")->cuda_majors(), (std::vector<std::uint32_t>{12, 13}));
+  EXPECT_TRUE(cuda_library(knowledge(), "libcudnn.so.9")->cuda_majors().empty());
+}
+
 TEST(CudaLibraries, EveryRowSaysWhereItBelongs) {
   for (const CudaLibrary& library : cuda_libraries(knowledge())) {
     EXPECT_NE(library.cuda.empty(), library.release.empty()) << library.soname;
