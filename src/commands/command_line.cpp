@@ -142,7 +142,8 @@ Commands add_commands(CLI::App& app, Options& options, const Say& say) {
   c.explain = app.add_subcommand(
       "explain", say("name the cause from a text: an error message, a log, any output: explain FILE, or paste into explain -",
                      "从文本中找出原因：报错、日志或任何输出：explain 文件，或粘贴给 explain -"));
-  c.explain->add_option("file", options.texts, say("texts to read together; - or nothing: standard input", "一起读取的文本；- 或不写：标准输入"));
+  c.explain->add_option("file", options.texts,
+                        say("texts to read together; - or nothing: standard input", "一起读取的文本；- 或不写：标准输入"));
   c.explain->add_flag("--with-host", options.with_host,
                       say("add what this machine shows, where the text says nothing", "文本没有提到的部分，用本机的情况补充"));
   c.scan = add_scan(app, options, say);
@@ -190,10 +191,10 @@ ParseStop usage_error(std::string text, Language language) {
 }
 
 std::vector<std::string> known_options() {
-  return {"--format",  "--lang",      "--root",    "--environ", "--kernel-log", "--snapshot", "--for",
-          "--verbose", "--timing",    "--env",     "--strict",  "--color",      "--width",    "--knowledge",
-          "--redact",  "--no-redact", "--with-host", "--without", "--with",    "--no-symbols", "--live",     "--pid",
-          "--output",  "--help",      "--version", "--gpu",     "--driver"};
+  return {"--format",  "--lang",      "--root",      "--environ", "--kernel-log", "--snapshot",   "--for",
+          "--verbose", "--timing",    "--env",       "--strict",  "--color",      "--width",      "--knowledge",
+          "--redact",  "--no-redact", "--with-host", "--without", "--with",       "--no-symbols", "--live",
+          "--pid",     "--output",    "--help",      "--version", "--gpu",        "--driver"};
 }
 
 ParseStop explain_extra(const std::string& extra, Language language) {
@@ -202,7 +203,8 @@ ParseStop explain_extra(const std::string& extra, Language language) {
   if (option) text = language == Language::Chinese ? "未知的选项 " + printable(extra) : "unknown option " + printable(extra);
   const std::string near =
       nearest(extra.substr(0, extra.find('=')),
-              option ? known_options() : std::vector<std::string>{"check", "explain", "scan", "snapshot", "trace", "kb", "rule", "version"});
+              option ? known_options()
+                     : std::vector<std::string>{"check", "explain", "scan", "snapshot", "trace", "kb", "rule", "version"});
   if (!near.empty())
     text += (language == Language::Chinese ? "；" : "; ") + message(Message::DidYouMean, language, {{"name", near}});
   return usage_error(std::move(text), language);
@@ -276,8 +278,8 @@ tl::expected<Options, ParseStop> parse_command_line(int argc, const char* const*
   } catch (const CLI::ParseError& error) {
     return tl::unexpected(usage_error(printable(error.what()), options.language));
   }
-  for (const CLI::App* command :
-       {commands.check, commands.explain, commands.scan, commands.snapshot, commands.kb, commands.rule, commands.version, commands.trace}) {
+  for (const CLI::App* command : {commands.check, commands.explain, commands.scan, commands.snapshot, commands.kb, commands.rule,
+                                  commands.version, commands.trace}) {
     if (command->parsed()) options.command = command->get_name();
   }
   if (version_flag) options.command = "version";

@@ -36,7 +36,8 @@ int run_explain(const Options& options) {
       collector.feed(piece);
     });
     if (!read)
-      return fail(message(Message::CannotRead, options.language, {{"path", printable(path)}, {"why", printable(read.error().message)}}));
+      return fail(
+          message(Message::CannotRead, options.language, {{"path", printable(path)}, {"why", printable(read.error().message)}}));
   }
   const std::string name = paths.size() == 1 ? name_of(paths.front(), options.language) : "text";
   if (bytes == 0) return fail(message(Message::NoTextGiven, options.language, {{"name", printable(name)}}));

@@ -10,8 +10,8 @@
 namespace gpuvet {
 namespace {
 
-constexpr double by_facts = 0.93;          // a rule that decides from facts of the text
-constexpr double out_of_world = 0.4;       // a kind that does not occur where the text seems to come from
+constexpr double by_facts = 0.93;     // a rule that decides from facts of the text
+constexpr double out_of_world = 0.4;  // a kind that does not occur where the text seems to come from
 constexpr std::size_t most_evidence = 6;
 constexpr double not_worth_a_line = 0.12;  // less likely ones are not shown
 
@@ -25,7 +25,9 @@ bool may_apply(const RuleRecord& record, Worlds worlds) {
 /// Evidence of both, none twice.
 void add_evidence(Finding& to, const Finding& from) {
   for (const Origin& origin : from.evidence) {
-    const bool known = std::ranges::any_of(to.evidence, [&](const Origin& o) { return o.source == origin.source && o.line == origin.line && o.text == origin.text; });
+    const bool known = std::ranges::any_of(to.evidence, [&](const Origin& o) {
+      return o.source == origin.source && o.line == origin.line && o.text == origin.text;
+    });
     if (!known && to.evidence.size() < most_evidence) to.evidence.push_back(origin);
   }
 }
@@ -80,8 +82,7 @@ bool is_explained(const std::vector<Finding>& findings, const Finding& effect) {
   return std::ranges::any_of(findings, [&](const Finding& cause) {
     // A cause that is much less likely than what it would explain explains nothing.
     return cause.rank >= sure_enough && cause.rank > effect.rank - 0.2 && cause.severity >= effect.severity &&
-           names_as_consequence(cause, effect) &&
-           !(names_as_consequence(effect, cause) && effect.rank > cause.rank);
+           names_as_consequence(cause, effect) && !(names_as_consequence(effect, cause) && effect.rank > cause.rank);
   });
 }
 
@@ -134,7 +135,9 @@ Diagnosis explain(const Machine& machine, const Knowledge& knowledge) {
                         std::ranges::any_of(observations(machine), [](const Observation& o) {
                           return o.meaning == "cuda-error" || o.meaning == "gpu-not-available" || o.meaning == "failure";
                         });
-  const bool broken = root != nullptr && std::ranges::any_of(findings, [&](const Finding& f) { return f.kind == root_kind && f.severity == Severity::Error; });
+  const bool broken = root != nullptr && std::ranges::any_of(findings, [&](const Finding& f) {
+                        return f.kind == root_kind && f.severity == Severity::Error;
+                      });
   diagnosis.verdict = broken ? Verdict::Broken : (symptoms && root_kind.empty()) ? Verdict::Unknown : Verdict::Holds;
   return diagnosis;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A text's observations and facts → Diagnosis: hypotheses in the order of their likelihood, and the root cause where one is likely
-// enough.
+// A text's observations and facts → Diagnosis: hypotheses in the order of their likelihood, and the root cause where one is
+// likely enough.
 
 #include "knowledge/knowledge.h"
 #include "model/finding.h"

@@ -15,8 +15,8 @@ struct SignatureKind {
 };
 
 struct Signature {
-  std::string_view id;       ///< "nvml-driver-library-mismatch"
-  std::string_view pattern;  ///< RE2 syntax, found anywhere in a line; named groups become parameters
+  std::string_view id;                         ///< "nvml-driver-library-mismatch"
+  std::string_view pattern;                    ///< RE2 syntax, found anywhere in a line; named groups become parameters
   std::span<const std::string_view> literals;  ///< every match contains one of them
   std::string_view observes;                   ///< class that rules ask for; the id where none is told
   std::span<const SignatureParameter> with;    ///< fixed parameters of the observation

@@ -88,7 +88,7 @@ struct Diagnosis {
   std::vector<NotSeen> not_seen;
   std::vector<RedHerring> red_herrings;  ///< of a text
   bool of_text = false;                  ///< findings are hypotheses about a text, in the order of likelihood
-  std::string purpose;  ///< what was judged; empty: the driver
+  std::string purpose;                   ///< what was judged; empty: the driver
   friend bool operator==(const Diagnosis&, const Diagnosis&) = default;
 };
 

@@ -711,7 +711,7 @@ struct Machine {
   Shells shells;
   Python python;
   Fact<std::vector<Observation>> observations;  ///< of a text; not seen: none was given
-  Fact<std::vector<GpuCodeFile>> gpu_code;  ///< of frameworks and programs that were looked into; not seen: none was
+  Fact<std::vector<GpuCodeFile>> gpu_code;      ///< of frameworks and programs that were looked into; not seen: none was
   friend bool operator==(const Machine&, const Machine&) = default;
 };
 

@@ -212,7 +212,10 @@ class TextReport {
       add(title, "  " + std::string(share.size() < 6 ? 6 - share.size() : 0, ' ') + share, "        ");
       const std::string_view command = confirming_command(*finding);
       if (!command.empty())
-        out_ += "        " + styled(message(Message::WouldDecide, options_.language, {{"command", std::string(command)}}), Style::Dim, options_.color) + "\n";
+        out_ += "        " +
+                styled(message(Message::WouldDecide, options_.language, {{"command", std::string(command)}}), Style::Dim,
+                       options_.color) +
+                "\n";
     }
   }
 

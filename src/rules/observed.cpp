@@ -115,7 +115,8 @@ void complete_from_record(Finding& finding) {
   if (finding.severity == Severity::Error) finding.severity = std::max(record->severity, Severity::Warning);
   if (finding.variant.empty() && !record->texts.empty()) {
     const RuleText& main = record->texts.front();
-    const bool filled = can_be_filled(main.title_en, finding.parameters) && can_be_filled(main.explanation_en, finding.parameters);
+    const bool filled =
+        can_be_filled(main.title_en, finding.parameters) && can_be_filled(main.explanation_en, finding.parameters);
     const bool other = std::ranges::any_of(record->texts, [](const RuleText& text) { return text.variant == "in-text"; });
     if ((!filled || !has_placeholder(main.title_en)) && other) finding.variant = "in-text";
   }

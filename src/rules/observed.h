@@ -26,8 +26,8 @@ std::string_view value_of(const Observation& observation, std::string_view name)
 /// A finding with its likelihood, from a text: `evidence` are the lines that speak for it, `rank` 0 … 1.
 Finding text_finding(double rank, std::initializer_list<const Observation*> evidence);
 
-/// Rules that weigh observations. Each gives the likelihood in `rank`; texts and repair are those of the kind's record ([explain])
-/// unless the rule fills them.
+/// Rules that weigh observations. Each gives the likelihood in `rank`; texts and repair are those of the kind's record
+/// ([explain]) unless the rule fills them.
 std::vector<Rule> observed_rules();
 std::span<const Rule> observed_error_rules();    ///< observed_errors.cpp: CUDA errors by number
 std::span<const Rule> observed_library_rules();  ///< observed_libraries.cpp: libraries that are not found, builds that do not fit

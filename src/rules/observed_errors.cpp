@@ -45,7 +45,8 @@ bool has_consumer_gpu(const Context& context) {
            name.find("Laptop") != std::string_view::npos;
   };
   return std::ranges::any_of(context.gpus, [&](const MachineGpu& gpu) { return consumer(gpu.identity.name); }) ||
-         std::ranges::any_of(all_observed(context.machine, "gpu"), [&](const Observation* o) { return consumer(value_of(*o, "name")); });
+         std::ranges::any_of(all_observed(context.machine, "gpu"),
+                             [&](const Observation* o) { return consumer(value_of(*o, "name")); });
 }
 
 // ---- user-mode driver --------------------------------------------------------------------------------------------------
@@ -61,9 +62,12 @@ Result forward_compat(const Context& context) {
 Result compat_shadows(const Context& context) {
   const Observation* error = observed_error(context.machine, 803);
   if (error == nullptr) return std::nullopt;
-  const bool compat = std::ranges::any_of(observations(context.machine), [](const Observation& o) {
-    return o.origin.text.find("/compat") != std::string::npos || o.origin.text.find("cuda-compat") != std::string::npos;
-  }) || variable(context.machine, "LD_LIBRARY_PATH").find("compat") != std::string_view::npos;
+  const bool compat = std::ranges::any_of(observations(context.machine),
+                                          [](const Observation& o) {
+                                            return o.origin.text.find("/compat") != std::string::npos ||
+                                                   o.origin.text.find("cuda-compat") != std::string::npos;
+                                          }) ||
+                      variable(context.machine, "LD_LIBRARY_PATH").find("compat") != std::string_view::npos;
   return text_finding(compat ? 0.94 : in_container(context) ? 0.7 : 0.3, {error});
 }
 
@@ -113,7 +117,8 @@ Result stub(const Context& context) {
   const auto path = context.machine.environment.find("LD_LIBRARY_PATH");
   const Observation* failed = nullptr;
   for (const Observation& o : observations(context.machine))
-    if (failed == nullptr && (o.meaning == "cuda-error" || o.meaning == "gpu-not-available" || o.meaning == "failure")) failed = &o;
+    if (failed == nullptr && (o.meaning == "cuda-error" || o.meaning == "gpu-not-available" || o.meaning == "failure"))
+      failed = &o;
   if (path == context.machine.environment.end() || path->second.find("/stubs") == std::string::npos || failed == nullptr)
     return std::nullopt;
   Finding finding = text_finding(0.9, {failed});
@@ -138,7 +143,8 @@ Result fabric(const Context& context) {
   const Observation* error = observed_error(context.machine, 802);
   if (error == nullptr) return std::nullopt;
   const Observation* state = fabric_in_progress(context);
-  if (observed(context.machine, "service", {{"unit", "nvidia-fabricmanager"}, {"state", "active"}}) != nullptr) return text_finding(0.3, {error});
+  if (observed(context.machine, "service", {{"unit", "nvidia-fabricmanager"}, {"state", "active"}}) != nullptr)
+    return text_finding(0.3, {error});
   return text_finding(state != nullptr ? 0.93 : 0.7, {error, state});
 }
 
@@ -206,14 +212,16 @@ Result memory(const Context& context) {
   const Observation* error = observed_error(context.machine, 2);
   if (error == nullptr) return std::nullopt;
   // At initialisation nothing was allocated yet.
-  const bool init = error->origin.text.find("cudaGetDeviceCount") != std::string::npos || error->origin.text.find("cuInit") != std::string::npos;
+  const bool init = error->origin.text.find("cudaGetDeviceCount") != std::string::npos ||
+                    error->origin.text.find("cuInit") != std::string::npos;
   return text_finding(init ? 0.25 : 0.85, {error});
 }
 
 Result many_gpus_in_wsl(const Context& context) {
   const Observation* error = observed_error(context.machine, 2);
   if (error == nullptr || !in_wsl(context)) return std::nullopt;
-  const bool init = error->origin.text.find("cudaGetDeviceCount") != std::string::npos || error->origin.text.find("cuInit") != std::string::npos;
+  const bool init = error->origin.text.find("cudaGetDeviceCount") != std::string::npos ||
+                    error->origin.text.find("cuInit") != std::string::npos;
   if (!init) return std::nullopt;
   return text_finding(context.gpus.size() >= 3 ? 0.94 : 0.6, {error});
 }
@@ -307,7 +315,8 @@ Result unexplained(const Context& context) {
 Result renumbered(const Context& context) {
   const Observation* order = observed(context.machine, "variable", {{"name", "CUDA_DEVICE_ORDER"}, {"value", "PCI_BUS_ID"}});
   if (order == nullptr || context.gpus.size() < 2 || observed_error(context.machine, 100) != nullptr) return std::nullopt;
-  const bool different = std::ranges::any_of(context.gpus, [&](const MachineGpu& gpu) { return gpu.identity.name != context.gpus.front().identity.name; });
+  const bool different = std::ranges::any_of(
+      context.gpus, [&](const MachineGpu& gpu) { return gpu.identity.name != context.gpus.front().identity.name; });
   return different ? Result(text_finding(0.85, {order})) : std::nullopt;
 }
 

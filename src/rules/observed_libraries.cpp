@@ -35,11 +35,13 @@ const Observation* missing_library(const Context& context) {
 /// "libcudart.so.11.0" → "libcudart.so"; "cudart64_110.dll" → "cudart64_".
 std::string stem_of(std::string_view library) {
   if (const std::size_t at = library.find(".so"); at != std::string_view::npos) return std::string(library.substr(0, at + 3));
-  const std::size_t end = library.find_first_of("0123456789", library.find('_') == std::string_view::npos ? 0 : library.find('_'));
+  const std::size_t end =
+      library.find_first_of("0123456789", library.find('_') == std::string_view::npos ? 0 : library.find('_'));
   return std::string(library.substr(0, end));
 }
 
-/// Is `file` ("libcudart.so.11.1.74") a file that serves the name ("libcudart.so.11.0")? By the same name, or one that extends it.
+/// Is `file` ("libcudart.so.11.1.74") a file that serves the name ("libcudart.so.11.0")? By the same name, or one that extends
+/// it.
 bool serves(std::string_view file, std::string_view library) {
   return file == library || (file.starts_with(library) && file.size() > library.size() && file[library.size()] == '.');
 }
@@ -98,9 +100,11 @@ Result shadowed(const Context& context) {
   const std::string_view path = variable(context.machine, "LD_LIBRARY_PATH");
   if (path.find("cuda") == std::string_view::npos) return std::nullopt;
   for (const Observation& o : observations(context.machine)) {
-    const bool library_trouble = o.meaning == "undefined-symbol" || o.meaning == "symbol-version-not-found" || o.meaning == "jax-no-gpu" ||
-                                 o.meaning == "cuda-library-older" || o.meaning == "cudnn-version-mismatch" ||
-                                 o.origin.text.find("Unable to load cu") != std::string::npos || o.origin.text.find("library was not found") != std::string::npos;
+    const bool library_trouble = o.meaning == "undefined-symbol" || o.meaning == "symbol-version-not-found" ||
+                                 o.meaning == "jax-no-gpu" || o.meaning == "cuda-library-older" ||
+                                 o.meaning == "cudnn-version-mismatch" ||
+                                 o.origin.text.find("Unable to load cu") != std::string::npos ||
+                                 o.origin.text.find("library was not found") != std::string::npos;
     if (!library_trouble) continue;
     Finding finding = text_finding(0.82, {&o});
     finding.evidence.push_back(quote_variable(context.machine, "LD_LIBRARY_PATH"));
@@ -143,8 +147,11 @@ const Observation* no_kernel(const Context& context) {
 /// A message about a file of an extension, not of the framework itself.
 const Observation* in_extension(const Context& context) {
   for (const Observation& o : observations(context.machine)) {
-    for (const char* name : {"flash_attn", "xformers", "bitsandbytes", "csrc/libbitsandbytes", "apex", "deepspeed", "vllm/_C", "sageattention", "causal_conv1d", "mamba_ssm", "torch_scatter", "pytorch3d", "detectron2", "exllama", "auto_gptq"})
-      if (o.origin.text.find(name) != std::string::npos && (o.meaning == "cuda-error" || o.meaning == "no-kernel-image")) return &o;
+    for (const char* name :
+         {"flash_attn", "xformers", "bitsandbytes", "csrc/libbitsandbytes", "apex", "deepspeed", "vllm/_C", "sageattention",
+          "causal_conv1d", "mamba_ssm", "torch_scatter", "pytorch3d", "detectron2", "exllama", "auto_gptq"})
+      if (o.origin.text.find(name) != std::string::npos && (o.meaning == "cuda-error" || o.meaning == "no-kernel-image"))
+        return &o;
   }
   return nullptr;
 }

@@ -16,7 +16,8 @@ using Result = std::optional<Finding>;
 /// The first observation whose line has every one of these parts.
 const Observation* line_with(const Context& context, std::initializer_list<std::string_view> parts) {
   for (const Observation& o : observations(context.machine))
-    if (std::ranges::all_of(parts, [&](std::string_view part) { return o.origin.text.find(part) != std::string::npos; })) return &o;
+    if (std::ranges::all_of(parts, [&](std::string_view part) { return o.origin.text.find(part) != std::string::npos; }))
+      return &o;
   return nullptr;
 }
 
@@ -29,7 +30,8 @@ bool wsl2(const Context& context) { return context.in(World::Wsl2); }
 
 const Observation* cuda_failure(const Context& context) {
   for (const Observation& o : observations(context.machine))
-    if (o.meaning == "cuda-error" || o.meaning == "gpu-not-available" || o.meaning == "torch-cuda-unavailable" || o.meaning == "cuinit-failed" || o.meaning == "no-gpu-seen")
+    if (o.meaning == "cuda-error" || o.meaning == "gpu-not-available" || o.meaning == "torch-cuda-unavailable" ||
+        o.meaning == "cuinit-failed" || o.meaning == "no-gpu-seen")
       return &o;
   return nullptr;
 }
@@ -72,8 +74,8 @@ Result node_permissions(const Context& context) {
 // ---- GPUs ----------------------------------------------------------------------------------------------------------
 
 bool shows_nvidia(const Context& context) {
-  return !context.gpus.empty() || observed(context.machine, "smi-works") != nullptr || observed(context.machine, "gpu") != nullptr ||
-         observed(context.machine, "nvidia-pci-device") != nullptr;
+  return !context.gpus.empty() || observed(context.machine, "smi-works") != nullptr ||
+         observed(context.machine, "gpu") != nullptr || observed(context.machine, "nvidia-pci-device") != nullptr;
 }
 
 Result other_vendor(const Context& context) {
@@ -184,15 +186,17 @@ Result not_given(const Context& context) {
   // A failure belongs to the container command before it.
   const auto commands = all_observed(context.machine, "container-command");
   for (const Observation& o : observations(context.machine)) {
-    const bool failed = o.meaning == "cuda-error" || o.meaning == "gpu-not-available" || o.meaning == "no-gpu-seen" ||
-                        o.meaning == "torch-cuda-unavailable" || o.meaning == "cuinit-failed" ||
-                        (o.meaning == "shared-library-not-found" && value_of(o, "library") == "libcuda.so.1") ||
-                        (o.origin.text.find("nvidia-smi") != std::string::npos && o.origin.text.find("not found") != std::string::npos);
+    const bool failed =
+        o.meaning == "cuda-error" || o.meaning == "gpu-not-available" || o.meaning == "no-gpu-seen" ||
+        o.meaning == "torch-cuda-unavailable" || o.meaning == "cuinit-failed" ||
+        (o.meaning == "shared-library-not-found" && value_of(o, "library") == "libcuda.so.1") ||
+        (o.origin.text.find("nvidia-smi") != std::string::npos && o.origin.text.find("not found") != std::string::npos);
     if (!failed || o.origin.text.find("nvidia-container-cli") != std::string::npos) continue;
     const Observation* before = nullptr;
     for (const Observation* command : commands)
       if (command->origin.line < o.origin.line) before = command;
-    if (before != nullptr && value_of(*before, "gpus") == "no" && value_of(*before, "verb") == "run") return text_finding(0.9, {before, &o});
+    if (before != nullptr && value_of(*before, "gpus") == "no" && value_of(*before, "verb") == "run")
+      return text_finding(0.9, {before, &o});
   }
   return std::nullopt;
 }
@@ -220,7 +224,8 @@ Result linux_driver_in_wsl(const Context& context) {
   const auto* packages = context.machine.packages.installed.get();
   if (!wsl2(context) || packages == nullptr) return std::nullopt;
   for (const Package& package : *packages) {
-    const bool driver = package.name.starts_with("nvidia-dkms") || package.name.starts_with("nvidia-driver") || package.name.starts_with("libnvidia-compute") || package.name.starts_with("nvidia-kernel");
+    const bool driver = package.name.starts_with("nvidia-dkms") || package.name.starts_with("nvidia-driver") ||
+                        package.name.starts_with("libnvidia-compute") || package.name.starts_with("nvidia-kernel");
     if (!driver || package.status != "installed") continue;
     Finding finding = text_finding(0.92, {cuda_failure(context)});
     finding.evidence.push_back(quote(package));

@@ -15,8 +15,10 @@ using re2::StringPiece;
 
 struct Patterns {
   // "KMD Version" and "CUDA UMD Version" since R610.
-  RE2 header{R"re(NVIDIA-SMI\s+([0-9][0-9.]+)\s+(?:(?:Driver|KMD) Version:\s*([0-9][0-9.]+|N/A))?\s*(?:CUDA (?:UMD )?Version:\s*([0-9]+\.[0-9]+|ERR!|N/A))?)re"};
-  RE2 row{R"re(^\s*\|?\s*(\d{1,3})\s+([A-Z][^|]*?)\s+(On|Off|N/A|TCC|WDDM|MCDM|ERR!)\s*\|?\s*(?:([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]))?)re"};
+  RE2 header{
+      R"re(NVIDIA-SMI\s+([0-9][0-9.]+)\s+(?:(?:Driver|KMD) Version:\s*([0-9][0-9.]+|N/A))?\s*(?:CUDA (?:UMD )?Version:\s*([0-9]+\.[0-9]+|ERR!|N/A))?)re"};
+  RE2 row{
+      R"re(^\s*\|?\s*(\d{1,3})\s+([A-Z][^|]*?)\s+(On|Off|N/A|TCC|WDDM|MCDM|ERR!)\s*\|?\s*(?:([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]))?)re"};
   RE2 memory{R"re((\d+)\s*MiB\s*/\s*(\d+)\s*MiB)re"};
   RE2 mode{R"re((Default|E\. Process|E\. Thread|Exclusive_Process|Exclusive_Thread|Prohibited)\s*\|?\s*$)re"};
   RE2 list{R"re(^\s*GPU (\d+): (.+?) \(UUID: (?:GPU-|[A-Z]))re"};
@@ -42,8 +44,8 @@ std::string short_address(std::string_view address) {
 /// numbers differ from those of nvidia-smi beside it.
 void take_driver(const PastedText& text, std::size_t line, std::string_view smi, std::string_view driver, std::string_view cuda,
                  Machine& machine) {
-  const bool windows = in_windows(text, line) || (!smi.empty() && !driver.empty() && smi != driver && smi.find('.') != smi.rfind('.') &&
-                                                  driver.find('.') == driver.rfind('.'));
+  const bool windows = in_windows(text, line) || (!smi.empty() && !driver.empty() && smi != driver &&
+                                                  smi.find('.') != smi.rfind('.') && driver.find('.') == driver.rfind('.'));
   if (!driver.empty() && DriverVersion::parse(driver)) {
     if (windows)
       add_observation(machine, text, line, "windows-driver", {{"version", std::string(driver)}});
@@ -78,9 +80,11 @@ void read_table(const PastedText& text, const Knowledge& knowledge, Machine& mac
     if (RE2::PartialMatch(piece(line), p.row, &number, &b, &c, &d)) {
       index = number;
       if (view(b) != "ERR!") add_gpu(machine, knowledge, text, i, view(b), d.empty() ? "" : short_address(view(d)), index);
-      add_observation(machine, text, i, "smi-gpu",
-                      {{"index", std::to_string(index)}, {"name", std::string(trimmed(view(b)))}, {"mode", std::string(view(c))}});
-      if (line.find("ERR!") != std::string::npos) add_observation(machine, text, i, "smi-err", {{"index", std::to_string(index)}});
+      add_observation(
+          machine, text, i, "smi-gpu",
+          {{"index", std::to_string(index)}, {"name", std::string(trimmed(view(b)))}, {"mode", std::string(view(c))}});
+      if (line.find("ERR!") != std::string::npos)
+        add_observation(machine, text, i, "smi-err", {{"index", std::to_string(index)}});
       continue;
     }
     if (!in_table && index < 0) continue;
@@ -93,7 +97,8 @@ void read_table(const PastedText& text, const Knowledge& knowledge, Machine& mac
                        {"used", std::to_string(used)},
                        {"total", std::to_string(total)},
                        {"compute-mode", std::string(view(mode))}});
-      if (line.find("ERR!") != std::string::npos) add_observation(machine, text, i, "smi-err", {{"index", std::to_string(index)}});
+      if (line.find("ERR!") != std::string::npos)
+        add_observation(machine, text, i, "smi-err", {{"index", std::to_string(index)}});
     } else if (index >= 0 && line.find("Enabled") != std::string::npos && line.find("MIG") == std::string::npos) {
       add_observation(machine, text, i, "smi-mig", {{"index", std::to_string(index)}, {"state", "enabled"}});
     }
@@ -112,7 +117,8 @@ void read_list(const PastedText& text, const Knowledge& knowledge, Machine& mach
       add_observation(machine, text, i, "smi-works", {});
       add_observation(machine, text, i, "smi-gpu", {{"index", std::to_string(index)}, {"name", std::string(view(name))}});
     } else if (int device = 0; RE2::PartialMatch(piece(line), p.instance, &name, &device, &uuid)) {
-      add_observation(machine, text, i, "mig-instance", {{"profile", std::string(view(name))}, {"uuid", std::string(view(uuid))}});
+      add_observation(machine, text, i, "mig-instance",
+                      {{"profile", std::string(view(name))}, {"uuid", std::string(view(uuid))}});
     }
   }
 }
@@ -142,7 +148,8 @@ void read_query(const PastedText& text, const Knowledge& knowledge, Machine& mac
       }
       continue;
     }
-    const std::string_view key = trimmed(std::string_view(line).substr(0, colon)), value = trimmed(std::string_view(line).substr(colon + 3));
+    const std::string_view key = trimmed(std::string_view(line).substr(0, colon)),
+                           value = trimmed(std::string_view(line).substr(colon + 3));
     if (key.empty() || key.size() > 48) continue;
     while (!headings.empty() && headings.back().indent >= indent) headings.pop_back();
     const std::string section = headings.empty() ? "" : headings.back().name;
@@ -154,10 +161,23 @@ void read_query(const PastedText& text, const Knowledge& knowledge, Machine& mac
     } else if (key == "Product Name" && section != "vGPU Software Licensed Product") {
       add_gpu(machine, knowledge, text, i, value, address, gpu);
     } else {
-      constexpr std::string_view wanted[] = {"Compute Mode",  "License Status", "Pending",      "Remapping Failure Occurred",
-                                             "Uncorrectable Error", "State",    "Status",       "Current",
-                                             "Retired Pages", "Double Bit ECC", "Persistence Mode", "Addressing Mode",
-                                             "CC status", "HW Slowdown", "HW Thermal Slowdown", "HW Power Brake Slowdown", "Active"};
+      constexpr std::string_view wanted[] = {"Compute Mode",
+                                             "License Status",
+                                             "Pending",
+                                             "Remapping Failure Occurred",
+                                             "Uncorrectable Error",
+                                             "State",
+                                             "Status",
+                                             "Current",
+                                             "Retired Pages",
+                                             "Double Bit ECC",
+                                             "Persistence Mode",
+                                             "Addressing Mode",
+                                             "CC status",
+                                             "HW Slowdown",
+                                             "HW Thermal Slowdown",
+                                             "HW Power Brake Slowdown",
+                                             "Active"};
       if (std::ranges::find(wanted, key) != std::end(wanted))
         add_observation(machine, text, i, "smi-field",
                         {{"section", section}, {"key", std::string(key)}, {"value", std::string(value)}});
@@ -181,7 +201,8 @@ void read_csv(const PastedText& text, const Knowledge& knowledge, Machine& machi
     const std::string_view line = trimmed(text.lines[i].text);
     std::vector<std::string_view> names;
     std::size_t first = i + 1;
-    if ((line.starts_with("name") || line.starts_with("index") || line.starts_with("driver_version") || line.starts_with("gpu_name")) &&
+    if ((line.starts_with("name") || line.starts_with("index") || line.starts_with("driver_version") ||
+         line.starts_with("gpu_name")) &&
         (line.find("driver_version") != std::string_view::npos || line.find("memory.") != std::string_view::npos ||
          line.find("compute_cap") != std::string_view::npos || line.find("uuid") != std::string_view::npos)) {
       names = cells_of(line);
@@ -204,7 +225,8 @@ void read_csv(const PastedText& text, const Knowledge& knowledge, Machine& machi
         if (names[c] == "driver_version") take_driver(text, row, "", cells[c], "", machine);
         if (names[c] == "compute_mode")
           add_observation(machine, text, row, "smi-field", {{"key", "Compute Mode"}, {"value", std::string(cells[c])}});
-        if (names[c] == "compute_cap") add_observation(machine, text, row, "gpu-capability", {{"capability", std::string(cells[c])}});
+        if (names[c] == "compute_cap")
+          add_observation(machine, text, row, "gpu-capability", {{"capability", std::string(cells[c])}});
       }
       if (!gpu.empty())
         add_gpu(machine, knowledge, text, row, gpu, address.empty() ? "" : short_address(address), static_cast<int>(row - first));

@@ -6,7 +6,7 @@
 namespace gpuvet {
 namespace {
 
-constexpr std::size_t decide_after = 512;   // bytes that tell the encoding
+constexpr std::size_t decide_after = 512;  // bytes that tell the encoding
 constexpr std::size_t tail_block = 64 << 10;
 constexpr std::size_t line_cost = 32;  // bytes that a line counts as at least: each is an object of its own
 
@@ -88,8 +88,8 @@ void PasteCollector::feed_text(std::string_view bytes) {
   }
 }
 
-/// More of a line that is not whole yet. Of one that gets too long the beginning is kept, or that of what its last carriage return
-/// left to see: as shown_part of the whole line.
+/// More of a line that is not whole yet. Of one that gets too long the beginning is kept, or that of what its last carriage
+/// return left to see: as shown_part of the whole line.
 void PasteCollector::grow_line(std::string_view bytes) {
   if (bytes.empty()) return;
   const std::size_t end = bytes.find_last_not_of('\r');

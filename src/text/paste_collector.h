@@ -12,8 +12,8 @@
 
 namespace gpuvet {
 
-/// Takes a text in pieces. Texts of up to `head + tail` bytes are kept whole (a short line counts as some bytes more). Of longer ones the lines between are kept that have
-/// one of the literals, at most `per_literal` for each and some lines after each.
+/// Takes a text in pieces. Texts of up to `head + tail` bytes are kept whole (a short line counts as some bytes more). Of longer
+/// ones the lines between are kept that have one of the literals, at most `per_literal` for each and some lines after each.
 class PasteCollector {
  public:
   struct Limits {

@@ -13,7 +13,9 @@ constexpr std::size_t longest_quote = 400;
 constexpr std::size_t longest_line = 8192;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || c == '.'; }
+bool is_word(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || c == '.';
+}
 
 std::string_view without_blanks_before(std::string_view s) {
   while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
@@ -101,7 +103,8 @@ std::string_view without_log_carrier(std::string_view s) {
   }
   if (s.starts_with('[')) {
     const std::size_t close = s.substr(0, 24).find(">:");
-    if (close != std::string_view::npos && (s.substr(0, close).find("<std") != std::string_view::npos)) s.remove_prefix(close + 2);
+    if (close != std::string_view::npos && (s.substr(0, close).find("<std") != std::string_view::npos))
+      s.remove_prefix(close + 2);
   }
   // compose: "name-1  | text"; nvidia-smi's own tables start with the bar.
   std::size_t i = 0;
@@ -126,12 +129,13 @@ struct Prompt {
 /// "# " is root's prompt and a comment's mark: only what is a command for sure counts as typed.
 bool is_root_command(std::string_view s) {
   constexpr std::array<std::string_view, 62> commands{
-      "apt",     "apt-get", "bash",   "cat",     "cd",      "chmod",    "chroot",   "conda",   "crictl",     "ctr",     "curl",
-      "dkms",    "dmesg",   "dnf",    "docker",  "dpkg",    "echo",     "env",      "exit",    "export",     "find",    "gcc",
-      "getenforce", "grep", "head",   "id",      "insmod",  "journalctl", "kubectl", "ldconfig", "ldd",      "ls",      "lsmod",
-      "lspci",   "make",    "modinfo", "modprobe", "mokutil", "mount",  "nerdctl",  "nvcc",    "pacman",     "pip",     "pip3",
-      "podman",  "ps",      "python", "python3", "reboot",  "rmmod",    "rpm",      "service", "srun",       "sudo",    "systemctl",
-      "tail",    "uname",   "which",  "whoami",  "yum",     "zypper",   "envycontrol"};
+      "apt",        "apt-get", "bash",     "cat",     "cd",         "chmod",  "chroot",  "conda",      "crictl",
+      "ctr",        "curl",    "dkms",     "dmesg",   "dnf",        "docker", "dpkg",    "echo",       "env",
+      "exit",       "export",  "find",     "gcc",     "getenforce", "grep",   "head",    "id",         "insmod",
+      "journalctl", "kubectl", "ldconfig", "ldd",     "ls",         "lsmod",  "lspci",   "make",       "modinfo",
+      "modprobe",   "mokutil", "mount",    "nerdctl", "nvcc",       "pacman", "pip",     "pip3",       "podman",
+      "ps",         "python",  "python3",  "reboot",  "rmmod",      "rpm",    "service", "srun",       "sudo",
+      "systemctl",  "tail",    "uname",    "which",   "whoami",     "yum",    "zypper",  "envycontrol"};
   const std::string_view word = s.substr(0, s.find(' '));
   if (word.starts_with("./") || word.starts_with('/') || word.starts_with("nvidia-")) return true;
   return std::ranges::find(commands, word) != commands.end();
@@ -156,7 +160,8 @@ Prompt prompt_of(std::string_view s) {
   const std::string_view rest = s.substr(start);
   if (rest.starts_with("PS ")) {
     const std::size_t mark = rest.substr(0, 200).find("> ");
-    if (mark != std::string_view::npos) return {start + mark + 2, false, rest.substr(3, 8).find(':') != std::string_view::npos, false, prompt.container};
+    if (mark != std::string_view::npos)
+      return {start + mark + 2, false, rest.substr(3, 8).find(':') != std::string_view::npos, false, prompt.container};
   }
   if (rest.size() > 3 && rest[1] == ':' && rest[2] == '\\' && std::isalpha(static_cast<unsigned char>(rest[0]))) {
     const std::size_t mark = rest.substr(0, 200).find('>');
@@ -209,10 +214,10 @@ std::string_view without_sudo(std::string_view command) {
 
 /// A command whose output is that of a program inside a container.
 bool runs_in_container(std::string_view command) {
-  return starts_with_any(command, {"docker run ", "docker exec ", "podman run ", "podman exec ", "nerdctl run ", "nerdctl exec ",
-                                   "kubectl exec ", "kubectl run ", "docker compose run ", "docker compose exec ",
-                                   "docker-compose run ", "docker-compose exec ", "crictl exec ", "enroot start ",
-                                   "singularity exec ", "apptainer exec ", "singularity run ", "apptainer run "});
+  return starts_with_any(
+      command, {"docker run ", "docker exec ", "podman run ", "podman exec ", "nerdctl run ", "nerdctl exec ", "kubectl exec ",
+                "kubectl run ", "docker compose run ", "docker compose exec ", "docker-compose run ", "docker-compose exec ",
+                "crictl exec ", "enroot start ", "singularity exec ", "apptainer exec ", "singularity run ", "apptainer run "});
 }
 
 /// Host names that container runtimes give: twelve hexadecimal digits ("root@3f4e5a6b7c8d:/#").
@@ -220,7 +225,8 @@ bool is_container_host(std::string_view prompt) {
   const std::size_t at = prompt.find('@');
   if (at == std::string_view::npos) return false;
   std::size_t n = 0;
-  while (at + 1 + n < prompt.size() && (is_digit(prompt[at + 1 + n]) || (prompt[at + 1 + n] >= 'a' && prompt[at + 1 + n] <= 'f'))) ++n;
+  while (at + 1 + n < prompt.size() && (is_digit(prompt[at + 1 + n]) || (prompt[at + 1 + n] >= 'a' && prompt[at + 1 + n] <= 'f')))
+    ++n;
   return n == 12;
 }
 

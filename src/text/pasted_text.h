@@ -24,9 +24,9 @@ struct PasteSegment {
   std::string command;  ///< "nvidia-smi -L", without prompt and "sudo"; empty: none
   std::string prompt;   ///< "user@host:~$", ">>>", "C:\>"
   PastePlace place = PastePlace::Host;
-  bool python = false;     ///< typed into a Python prompt
-  std::size_t line = 0;    ///< index of the line with the command
-  std::size_t first = 0;   ///< output: lines [first, end)
+  bool python = false;    ///< typed into a Python prompt
+  std::size_t line = 0;   ///< index of the line with the command
+  std::size_t first = 0;  ///< output: lines [first, end)
   std::size_t end = 0;
 };
 

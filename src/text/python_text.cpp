@@ -14,7 +14,8 @@ namespace {
 using re2::StringPiece;
 
 struct Patterns {
-  RE2 column{R"re(^\s*(?:\[(pip3?|conda)\]\s+)?([A-Za-z0-9][A-Za-z0-9_.-]*)(?:\s+|==|=)(\d[A-Za-z0-9_.+!-]*)(?:(?:\s+|=)(\S+))?(?:\s+(\S+))?\s*$)re"};
+  RE2 column{
+      R"re(^\s*(?:\[(pip3?|conda)\]\s+)?([A-Za-z0-9][A-Za-z0-9_.-]*)(?:\s+|==|=)(\d[A-Za-z0-9_.+!-]*)(?:(?:\s+|=)(\S+))?(?:\s+(\S+))?\s*$)re"};
   RE2 satisfied{R"re(Requirement already satisfied: ([A-Za-z0-9_.-]+)\S* in (\S.*?) (?:\(from .*\) )?\(([0-9][^)]*)\))re"};
   RE2 wheel{R"re(\b([A-Za-z0-9_]+)-(\d[A-Za-z0-9_.+]*)-(?:\d\S*-)?((?:cp|py|pp)\d[^-\s]*-[^-\s]+-[A-Za-z0-9_.]+)\.whl)re"};
   RE2 installed{R"re(([A-Za-z][A-Za-z0-9_.-]*?)-(\d[A-Za-z0-9_.+]*)(?:\s|$))re"};
@@ -23,14 +24,17 @@ struct Patterns {
   RE2 python_report{R"re(^\s*-?\s*(?:Python|python)(?: [Vv]ersion)?\s*[:=]\s*v?(\d+\.\d+(?:\.\d+)?))re"};
   RE2 python_banner{R"re(^Python (\d+\.\d+\.\d+)\b)re"};
   // "PyTorch version: 2.1.0+cu118", "- PyTorch version (GPU?): 2.1.0+cu121 (False)", "pytorch.version: …", "torch: 2.1"
-  RE2 torch_report{R"re((?i)^\s*[-*]?\s*(?:py)?torch(?:[ ._]version)?(?: \(GPU\?\))?\s*[:=]+\s*["']?(\d+\.\d[A-Za-z0-9_.+]*)(?:\s*\((True|False|NA)\))?)re"};
-  RE2 other_report{R"re((?i)^\s*[-*]?\s*(tensorflow|jax|jaxlib|vllm|flax|cupy|numba|onnxruntime|transformers|xformers|bitsandbytes|deepspeed|paddlepaddle|accelerate|triton)(?:[ ._]?version)?(?: \(GPU\?\)| \([^)]*\))?\s*[:=]+\s*["']?v?(\d+\.\d[A-Za-z0-9_.+]*))re"};
+  RE2 torch_report{
+      R"re((?i)^\s*[-*]?\s*(?:py)?torch(?:[ ._]version)?(?: \(GPU\?\))?\s*[:=]+\s*["']?(\d+\.\d[A-Za-z0-9_.+]*)(?:\s*\((True|False|NA)\))?)re"};
+  RE2 other_report{
+      R"re((?i)^\s*[-*]?\s*(tensorflow|jax|jaxlib|vllm|flax|cupy|numba|onnxruntime|transformers|xformers|bitsandbytes|deepspeed|paddlepaddle|accelerate|triton)(?:[ ._]?version)?(?: \(GPU\?\)| \([^)]*\))?\s*[:=]+\s*["']?v?(\d+\.\d[A-Za-z0-9_.+]*))re"};
   RE2 built_with{R"re((?i)^\s*CUDA used to build (?:PyTorch|torch):\s*(\S+))re"};
   RE2 hip_with{R"re((?i)^\s*ROCM used to build PyTorch:\s*(\d\S*))re"};
   RE2 available{R"re((?i)^\s*(?:[-*]\s*)?(?:Is )?(?:CUDA|GPU)(?: is)? available\s*[:=]?\s*(Yes|No|True|False)\b)re"};
   RE2 gpu{R"re(^\s*(?:GPU models and configuration:\s*)?GPU (\d+): (\S.*?)(?: \(UUID.*)?\s*$)re"};
   RE2 driver{R"re((?i)^\s*Nvidia driver version:\s*(\d[0-9.]+))re"};
-  RE2 expression{R"re(torch\.__version__|torch\.version\.cuda|torch\.version\.hip|torch\.cuda\.is_available\(\)|torch\.cuda\.get_device_name\([^)]*\)|torch\.cuda\.get_device_capability\([^)]*\)|torch\.cuda\.device_count\(\)|torch\._C\._GLIBCXX_USE_CXX11_ABI|(?:tf|tensorflow)\.__version__|tf\.test\.is_built_with_cuda\(\)|(?:tf|tensorflow)\.config\.(?:experimental\.)?list_physical_devices\(['"]GPU['"]\)|jaxlib\.__version__|jax\.__version__|cupy\.__version__|onnxruntime\.__version__|ort\.__version__|vllm\.__version__)re"};
+  RE2 expression{
+      R"re(torch\.__version__|torch\.version\.cuda|torch\.version\.hip|torch\.cuda\.is_available\(\)|torch\.cuda\.get_device_name\([^)]*\)|torch\.cuda\.get_device_capability\([^)]*\)|torch\.cuda\.device_count\(\)|torch\._C\._GLIBCXX_USE_CXX11_ABI|(?:tf|tensorflow)\.__version__|tf\.test\.is_built_with_cuda\(\)|(?:tf|tensorflow)\.config\.(?:experimental\.)?list_physical_devices\(['"]GPU['"]\)|jaxlib\.__version__|jax\.__version__|cupy\.__version__|onnxruntime\.__version__|ort\.__version__|vllm\.__version__)re"};
 };
 
 const Patterns& patterns() {
@@ -52,12 +56,14 @@ std::string normalised(std::string_view name) {
 
 /// Packages that say something of GPUs: frameworks, their extensions and plug-ins, CUDA's own.
 bool matters(std::string_view name) {
-  constexpr std::array<std::string_view, 30> starts{"torch",     "pytorch",    "tensorflow", "tf-nightly", "jax",        "nvidia-",
-                                                    "cupy",      "onnxruntime", "xformers",  "flash-attn", "bitsandbytes", "vllm",
-                                                    "triton",    "deepspeed",  "paddlepaddle", "opencv",   "mxnet",      "cudf",
-                                                    "cuml",      "rmm-cu",     "faiss",      "tensorrt",   "cuda-",      "cudatoolkit",
-                                                    "cudnn",     "auto-gptq",  "llama-cpp-python", "libtorch", "sglang", "numba"};
-  constexpr std::array<std::string_view, 8> exact{"apex", "nccl", "libcublas", "libcufft", "libcusparse", "libnvjitlink", "ctranslate2", "transformer-engine"};
+  constexpr std::array<std::string_view, 30> starts{
+      "torch",        "pytorch",  "tensorflow",  "tf-nightly",   "jax",       "nvidia-",          "cupy",
+      "onnxruntime",  "xformers", "flash-attn",  "bitsandbytes", "vllm",      "triton",           "deepspeed",
+      "paddlepaddle", "opencv",   "mxnet",       "cudf",         "cuml",      "rmm-cu",           "faiss",
+      "tensorrt",     "cuda-",    "cudatoolkit", "cudnn",        "auto-gptq", "llama-cpp-python", "libtorch",
+      "sglang",       "numba"};
+  constexpr std::array<std::string_view, 8> exact{"apex",        "nccl",         "libcublas",   "libcufft",
+                                                  "libcusparse", "libnvjitlink", "ctranslate2", "transformer-engine"};
   return std::ranges::any_of(starts, [&](std::string_view start) { return name.starts_with(start); }) ||
          std::ranges::find(exact, name) != exact.end();
 }
@@ -164,8 +170,10 @@ class Reader {
       build.hip = Fact<std::string>::known(std::string(view(a)), origin_of(text_, i));
       build.origin = origin_of(text_, i);
     }
-    if (RE2::PartialMatch(piece(s), p.available, &a)) set_available(view(a) == "Yes" || view(a) == "True" || view(a) == "true", i);
-    if (s.find("UUID") == std::string::npos && RE2::PartialMatch(piece(s), p.gpu, &index, &b)) add_gpu(machine_, knowledge_, text_, i, view(b), "", index);
+    if (RE2::PartialMatch(piece(s), p.available, &a))
+      set_available(view(a) == "Yes" || view(a) == "True" || view(a) == "true", i);
+    if (s.find("UUID") == std::string::npos && RE2::PartialMatch(piece(s), p.gpu, &index, &b))
+      add_gpu(machine_, knowledge_, text_, i, view(b), "", index);
     if (RE2::PartialMatch(piece(s), p.driver, &a)) set_fact(machine_.kernel_driver.version, std::string(view(a)), text_, i);
     if (RE2::PartialMatch(piece(s), p.python_report, &a) || RE2::PartialMatch(piece(s), p.python_banner, &a))
       set_fact(text_environment(machine_).python, std::string(view(a)), text_, i);
@@ -200,16 +208,20 @@ class Reader {
   std::size_t take_values(std::string_view s, std::size_t i, const std::vector<std::string>& expressions, std::size_t next) {
     while (next < expressions.size()) {
       s = trimmed(s);
-      while (!s.empty() && (s.front() == ',' || s.front() == '(' || s.front() == '\'' || s.front() == '"')) s = trimmed(s.substr(1));
+      while (!s.empty() && (s.front() == ',' || s.front() == '(' || s.front() == '\'' || s.front() == '"'))
+        s = trimmed(s.substr(1));
       if (s.empty()) return next;
       const std::string& expression = expressions[next];
       const std::size_t end = s.find_first_of(" ,'\")");
       const std::string_view word = s.substr(0, end);
-      const bool is_version = expression.ends_with("__version__") || expression == "torch.version.cuda" || expression == "torch.version.hip";
+      const bool is_version =
+          expression.ends_with("__version__") || expression == "torch.version.cuda" || expression == "torch.version.hip";
       if (is_version) {
         if (word != "None" && (word.empty() || word.front() < '0' || word.front() > '9')) return next;
-        if (expression == "torch.__version__") set_torch_version(word, i);
-        else if (expression == "torch.version.cuda") set_torch_cuda(word, i);
+        if (expression == "torch.__version__")
+          set_torch_version(word, i);
+        else if (expression == "torch.version.cuda")
+          set_torch_cuda(word, i);
         else if (expression == "torch.version.hip") {
           if (word != "None") build_of("torch", i).flavour = "rocm";
         } else {
@@ -256,6 +268,8 @@ class Reader {
 
 }  // namespace
 
-void read_python(const PastedText& text, const Knowledge& knowledge, Machine& machine) { Reader(text, knowledge, machine).read(); }
+void read_python(const PastedText& text, const Knowledge& knowledge, Machine& machine) {
+  Reader(text, knowledge, machine).read();
+}
 
 }  // namespace gpuvet

@@ -16,9 +16,10 @@ namespace {
 constexpr std::size_t most_observations = 512;
 
 /// Literals that a line with a CUDA error has, whatever its number.
-constexpr std::string_view error_words[] = {"CUDA_ERROR_", "cudaError", "CUDA error", "Cuda error", "cuda error", "CUDA Error",
-                                            "CUDA failure", "Cuda failure", "error code", "cudaGetDeviceCount", "Error code",
-                                            "error=", "cuInit", "returned ", "CUDA driver", "NumCudaDevices", "CUDA runtime"};
+constexpr std::string_view error_words[] = {"CUDA_ERROR_",    "cudaError",    "CUDA error",   "Cuda error", "cuda error",
+                                            "CUDA Error",     "CUDA failure", "Cuda failure", "error code", "cudaGetDeviceCount",
+                                            "Error code",     "error=",       "cuInit",       "returned ",  "CUDA driver",
+                                            "NumCudaDevices", "CUDA runtime"};
 
 bool is_name_char(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
@@ -30,7 +31,8 @@ std::string_view name_at(std::string_view line, std::size_t at) {
 }
 
 bool speaks_of_cuda(std::string_view line) {
-  for (const std::string_view word : {"CUDA", "cuda", "Cuda", "cuInit", "cuCtx", "cuDevice", "cuModule", "cuLaunch", "cuMem", "NVRTC"})
+  for (const std::string_view word :
+       {"CUDA", "cuda", "Cuda", "cuInit", "cuCtx", "cuDevice", "cuModule", "cuLaunch", "cuMem", "NVRTC"})
     if (line.find(word) != std::string_view::npos) return true;
   return false;
 }
@@ -52,7 +54,9 @@ struct SignatureMatcher::Patterns {
     return *compiled[index];
   }
   std::vector<std::unique_ptr<RE2>> compiled;
-  RE2 number{R"((?:[Ee]rror(?: code)?|CUDA error|Cuda error|CUDA Error|returned|status|failed with|code|cuInit(?:\(0\))?)\s*(?:was|is|number|code)?\s*[:=(\[#]?\s*(\d{1,5})\b)", quiet()};
+  RE2 number{
+      R"((?:[Ee]rror(?: code)?|CUDA error|Cuda error|CUDA Error|returned|status|failed with|code|cuInit(?:\(0\))?)\s*(?:was|is|number|code)?\s*[:=(\[#]?\s*(\d{1,5})\b)",
+      quiet()};
 };
 
 SignatureMatcher::SignatureMatcher(const Knowledge& knowledge)
@@ -74,7 +78,8 @@ SignatureMatcher::~SignatureMatcher() = default;
 bool SignatureMatcher::matches(const Signature& signature, std::string_view line) const {
   const auto index = static_cast<std::size_t>(&signature - signatures_.data());
   if (index >= signatures_.size()) return false;
-  const bool literal = std::ranges::any_of(signature.literals, [&](std::string_view l) { return line.find(l) != std::string_view::npos; });
+  const bool literal =
+      std::ranges::any_of(signature.literals, [&](std::string_view l) { return line.find(l) != std::string_view::npos; });
   return literal && RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), patterns_->get(index, signature.pattern));
 }
 

@@ -121,7 +121,8 @@ std::optional<std::uint16_t> device_of_name(const Knowledge& knowledge, std::str
     return device_of_name(knowledge, name.substr(0, cut));
   }
   for (const GpuIdentity& gpu : candidates)
-    if (gpu.compute_capability != candidates.front().compute_capability || gpu.compute_capability == std::nullopt) return std::nullopt;
+    if (gpu.compute_capability != candidates.front().compute_capability || gpu.compute_capability == std::nullopt)
+      return std::nullopt;
   return candidates.front().device_id;
 }
 

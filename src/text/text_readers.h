@@ -26,8 +26,8 @@ void read_system(const PastedText& text, const Knowledge& knowledge, Machine& ma
 void read_python(const PastedText& text, const Knowledge& knowledge, Machine& machine);
 // toolkit_text.cpp: nvcc --version, which nvcc, gcc --version, version files, PATH.
 void read_toolkits(const PastedText& text, const Knowledge& knowledge, Machine& machine);
-// driver_text.cpp, bus_text.cpp, module_text.cpp, package_text.cpp: /proc/driver/nvidia/version, modinfo, lsmod, lspci, dkms status,
-// ldconfig -p, package lists, services, kernel logs.
+// driver_text.cpp, bus_text.cpp, module_text.cpp, package_text.cpp: /proc/driver/nvidia/version, modinfo, lsmod, lspci, dkms
+// status, ldconfig -p, package lists, services, kernel logs.
 void read_driver(const PastedText& text, const Knowledge& knowledge, Machine& machine);
 // container_text.cpp: docker, podman, Kubernetes and Slurm commands, images, Dockerfiles, compose files.
 void read_containers(const PastedText& text, const Knowledge& knowledge, Machine& machine);

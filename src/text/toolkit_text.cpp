@@ -53,7 +53,8 @@ void read_toolkits(const PastedText& text, const Knowledge&, Machine& machine) {
       toolkit.real_path = toolkit.path;
       toolkit.version = Fact<std::string>::known(std::string(view(release)), origin_of(text, i));
       toolkit.nvcc = Fact<std::string>::known(program.empty() ? "nvcc" : program, origin_of(text, i));
-      toolkit.nvcc_version = Fact<std::string>::known(std::string(exact.empty() ? view(release) : view(exact)), origin_of(text, i));
+      toolkit.nvcc_version =
+          Fact<std::string>::known(std::string(exact.empty() ? view(release) : view(exact)), origin_of(text, i));
       found.push_back(std::move(toolkit));
       continue;
     }
@@ -62,7 +63,8 @@ void read_toolkits(const PastedText& text, const Knowledge&, Machine& machine) {
     if (RE2::PartialMatch(piece(line), p.nvcc_path, &release))
       add_observation(machine, text, i, "nvcc-path", {{"path", std::string(view(release)) + "/bin/nvcc"}});
     if (RE2::PartialMatch(piece(line), p.runtime, &release))
-      add_observation(machine, text, i, "nvcc-version", {{"release", std::string(view(release))}, {"version", std::string(view(release))}});
+      add_observation(machine, text, i, "nvcc-version",
+                      {{"release", std::string(view(release))}, {"version", std::string(view(release))}});
   }
   // A version without a path is the nvcc that runs; it decides nothing about others that may be there.
   if (!found.empty() && !found.front().path.empty()) {

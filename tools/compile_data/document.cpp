@@ -40,7 +40,8 @@ bool to_value(const toml::node& node, Value& value) {
 
 bool has_tables(const toml::node& node) {
   const toml::array* array = node.as_array();
-  return array != nullptr && std::any_of(array->begin(), array->end(), [](const toml::node& element) { return element.is_table(); });
+  return array != nullptr &&
+         std::any_of(array->begin(), array->end(), [](const toml::node& element) { return element.is_table(); });
 }
 
 // Tables nest at most three deep in our files; toml++ itself bounds the nesting of what it parses.
@@ -124,7 +125,8 @@ std::vector<Document> read_document_list(const std::string& path, std::string_vi
     for (const auto& [name, node] : whole) {
       const toml::array* array = node.as_array();
       if (name.str() != key || array == nullptr) {
-        problems.add(path, node.source().begin.line, "'" + std::string(name.str()) + "': only [[" + std::string(key) + "]] is known");
+        problems.add(path, node.source().begin.line,
+                     "'" + std::string(name.str()) + "': only [[" + std::string(key) + "]] is known");
         continue;
       }
       for (const toml::node& element : *array) {

@@ -193,8 +193,9 @@ RecordCode record_code(const Document& document, const std::vector<CatalogueRow>
                world_bits(document, problems) + ", " + (explains.empty() ? "{}" : "explains_" + id) + ", texts_" + id + ",\n   " +
                literal(required_text(document, "decides.en", problems)) + ",\n   " +
                literal(required_text(document, "decides.zh", problems)) + ",\n   " +
-               literal(required_text(document, "source", problems)) + ",\n   " + literal(optional_text(document, "explain.confirm")) + ", " +
-               (repair.empty() ? "{}" : "explain_repair_" + id) + "},\n";
+               literal(required_text(document, "source", problems)) + ",\n   " +
+               literal(optional_text(document, "explain.confirm")) + ", " + (repair.empty() ? "{}" : "explain_repair_" + id) +
+               "},\n";
   return code;
 }
 
@@ -239,7 +240,8 @@ void check_scenarios(const std::string& data_dir, const std::string& scenario_di
     const std::string texts = case_dir + "/" + slugs.back();
     for (const char* prefix : {"fires-", "near-miss-"}) {
       if (!has_file(folder, prefix, ".scenario") && !has_file(texts, prefix, ".txt"))
-        problems.add(path, 1, "no scenario " + folder + "/" + prefix + "*.scenario and no text " + texts + "/" + prefix + "*.txt");
+        problems.add(path, 1,
+                     "no scenario " + folder + "/" + prefix + "*.scenario and no text " + texts + "/" + prefix + "*.txt");
     }
   }
   std::error_code error;
