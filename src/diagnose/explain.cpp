@@ -131,14 +131,11 @@ Diagnosis explain(const Machine& machine, const Knowledge& knowledge) {
   });
   std::erase_if(findings, [&](const Finding& f) { return f.kind != root_kind && (f.rank < not_worth_a_line); });
   diagnosis.red_herrings = red_herrings(machine);
-  const bool symptoms = std::ranges::any_of(findings, [](const Finding& f) { return f.severity > Severity::Note; }) ||
-                        std::ranges::any_of(observations(machine), [](const Observation& o) {
-                          return o.meaning == "cuda-error" || o.meaning == "gpu-not-available" || o.meaning == "failure";
-                        });
   const bool broken = root != nullptr && std::ranges::any_of(findings, [&](const Finding& f) {
                         return f.kind == root_kind && f.severity == Severity::Error;
                       });
-  diagnosis.verdict = broken ? Verdict::Broken : (symptoms && root_kind.empty()) ? Verdict::Unknown : Verdict::Holds;
+  // A text never shows a whole machine: where it names nothing, nothing is known.
+  diagnosis.verdict = broken ? Verdict::Broken : root_kind.empty() ? Verdict::Unknown : Verdict::Holds;
   return diagnosis;
 }
 

@@ -11,8 +11,8 @@ namespace gpuvet {
 /// The likelihood from which on a hypothesis is called the cause.
 inline constexpr double sure_enough = 0.5;
 
-/// Runs every rule on what the text tells. Findings are in the order of likelihood; the verdict is "unknown" where symptoms are
-/// there and no cause is likely enough, "holds" where the text has no sign of a problem. Pure.
+/// Runs every rule on what the text tells. Findings are in the order of likelihood; the verdict is "unknown" where no
+/// cause is likely enough: a text never shows a whole machine, so it never proves that all is well. Pure.
 Diagnosis explain(const Machine& machine, const Knowledge& knowledge);
 
 }  // namespace gpuvet

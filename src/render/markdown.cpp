@@ -1,6 +1,7 @@
 // The answer for an issue report or a chat: Markdown, with foreign text where it cannot turn into markup.
 
 #include <algorithm>
+#include <cmath>
 
 #include "render/messages.h"
 #include "render/own_words.h"
@@ -152,7 +153,7 @@ class MarkdownReport {
   void possibilities() {
     if (!report_.others.empty()) heading(Message::OtherPossibilities);
     for (const Finding* f : report_.others) {
-      out_ += "- " + std::to_string(static_cast<int>(f->rank * 100 + 0.5)) + " % " +
+      out_ += "- " + std::to_string(std::lround(f->rank * 100)) + " % " +
               escaped(finding_text(*f, options_.language).title) + " (`" + printable(f->kind) + "`)\n";
       const std::string_view command = confirming_command(*f);
       if (!command.empty()) out_ += code_block(command, "sh", "  ");

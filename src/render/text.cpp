@@ -1,6 +1,7 @@
 // The answer for a person at a terminal.
 
 #include <algorithm>
+#include <cmath>
 
 #include "render/facts.h"
 #include "render/messages.h"
@@ -207,7 +208,7 @@ class TextReport {
     if (report_.others.empty()) return;
     heading(say(Message::OtherPossibilities));
     for (const Finding* finding : report_.others) {
-      const std::string share = std::to_string(static_cast<int>(finding->rank * 100 + 0.5)) + " %  ";
+      const std::string share = std::to_string(std::lround(finding->rank * 100)) + " %  ";
       const std::string title = finding_text(*finding, options_.language).title + " [" + finding->kind + "]";
       add(title, "  " + std::string(share.size() < 6 ? 6 - share.size() : 0, ' ') + share, "        ");
       const std::string_view command = confirming_command(*finding);

@@ -66,7 +66,7 @@ std::string_view value_of(const Observation& observation, std::string_view name)
 
 std::vector<Rule> observed_rules() {
   std::vector<Rule> all;
-  for (const auto list : {observed_error_rules(), observed_library_rules(), observed_world_rules()})
+  for (const auto list : {observed_error_rules(), observed_library_rules(), observed_toolkit_rules(), observed_world_rules()})
     all.insert(all.end(), list.begin(), list.end());
   return all;
 }
@@ -81,17 +81,17 @@ Finding text_finding(double rank, std::initializer_list<const Observation*> evid
 
 std::vector<Finding> signature_findings(const Machine& machine) {
   std::vector<Finding> findings;
-  std::map<std::string_view, double> doubt;  // by kind: the likelihood that none of its lines is right
+  std::map<std::string_view, std::map<std::pair<std::string_view, std::uint32_t>, double>> weights;  // by kind and line
   const auto support = [&](std::string_view kind, double weight, const Observation& observation) {
-    const auto [at, fresh] = doubt.emplace(kind, 1.0);
-    if (fresh) {
+    auto& lines = weights[kind];
+    if (lines.empty()) {
       findings.push_back({});
       findings.back().kind = kind;
     }
-    // Two lines of the same failure are no two independent proofs: further ones count half.
-    at->second *= 1 - (fresh ? weight : weight / 2);
     auto& finding = *std::ranges::find(findings, kind, &Finding::kind);
-    if (finding.evidence.size() < most_evidence) finding.evidence.push_back(observation.origin);
+    const auto [line, fresh] = lines.emplace(std::pair(std::string_view(observation.origin.source), observation.origin.line), weight);
+    line->second = std::max(line->second, weight);
+    if (fresh && finding.evidence.size() < most_evidence) finding.evidence.push_back(observation.origin);
     for (const auto& [name, value] : observation.parameters) finding.parameters.emplace(name, value);
   };
   for (const Observation& observation : observations(machine)) {
@@ -101,7 +101,13 @@ std::vector<Finding> signature_findings(const Machine& machine) {
     for (const SignatureKind& other : signature->also) support(other.kind, other.weight, observation);
   }
   for (Finding& finding : findings) {
-    finding.rank = std::min(most_likely, 1 - doubt[finding.kind]);
+    // Two lines of the same failure are no two independent proofs: all but the strongest count half.
+    double strongest = 0, doubt = 1;
+    for (const auto& [line, weight] : weights[finding.kind]) {
+      doubt *= 1 - weight / 2;
+      strongest = std::max(strongest, weight);
+    }
+    finding.rank = std::min(most_likely, 1 - doubt / (1 - strongest / 2) * (1 - strongest));
     complete_from_record(finding);
   }
   return findings;

@@ -325,10 +325,20 @@ Result forked(const Context& context) {
   const Observation* fork = observed(context.machine, "forked-process");
   if (fork != nullptr && error != nullptr) return text_finding(0.9, {error, fork});
   if (error == nullptr) return std::nullopt;
-  return text_finding(0.5, {error});
+  return text_finding(names_framework(context) ? 0.5 : 0.35, {error});
+}
+
+/// CUDA does not start, and does once nvidia-uvm is loaded without HMM.
+Result without_hmm(const Context& context) {
+  const Observation* error = observed_error(context.machine, 3);
+  if (error == nullptr) error = unknown_error(context);
+  const Observation* disabled = observed(context.machine, "hmm-disabled");
+  if (error == nullptr || disabled == nullptr) return std::nullopt;
+  return text_finding(0.9, {error, disabled});
 }
 
 constexpr Rule rules[] = {
+    {"uvm-hmm-init-failure", without_hmm},
     {"ecc-uncorrectable-memory", uncorrectable},
     {"xid-nvlink-fabric-error", nvlink},
     {"driver-library-version-mismatch", version_mismatch},

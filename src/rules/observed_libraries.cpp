@@ -141,7 +141,11 @@ Result duplicate_wheels(const Context& context) {
 const Observation* no_kernel(const Context& context) {
   if (const Observation* error = observed_error(context.machine, 209)) return error;
   if (const Observation* error = observed_error(context.machine, 98)) return error;
-  return observed(context.machine, "no-kernel-image");
+  if (const Observation* image = observed(context.machine, "no-kernel-image")) return image;
+  // PyTorch tells a GPU's capability and its own range only where the one is outside the other.
+  const Observation* range = observed(context.machine, "capability-range");
+  if (range == nullptr) range = observed(context.machine, "least-capability");
+  return observed(context.machine, "gpu-capability") != nullptr ? range : nullptr;
 }
 
 /// A message about a file of an extension, not of the framework itself.
@@ -160,7 +164,8 @@ std::optional<ComputeCapability> capability(const Context& context) {
   for (const MachineGpu& gpu : context.gpus)
     if (gpu.identity.compute_capability) return gpu.identity.compute_capability;
   for (const Observation* o : all_observed(context.machine, "gpu-capability"))
-    if (const auto parsed = ComputeCapability::parse(value_of(*o, "capability"))) return parsed;
+    for (const char* name : {"capability", "arch"})
+      if (const auto parsed = ComputeCapability::parse(value_of(*o, name))) return parsed;
   return std::nullopt;
 }
 
@@ -212,6 +217,35 @@ Result cpu_build(const Context& context) {
   return std::nullopt;
 }
 
+/// onnxruntime lists the providers that its build has, whatever the machine has.
+Result onnxruntime_build(const Context& context, bool both) {
+  const Observation* providers = observed(context.machine, "onnxruntime-cpu-providers");
+  if (providers == nullptr) return std::nullopt;
+  for (const PythonEnvironment& environment : environments(context)) {
+    const PythonPackage* plain = find_package(environment, "onnxruntime");
+    const PythonPackage* gpu = find_package(environment, "onnxruntime-gpu");
+    if (plain == nullptr || (gpu != nullptr) != both) continue;
+    Finding finding = text_finding(both || !context.gpus.empty() || observed(context.machine, "smi-works") != nullptr
+                                       ? 0.93
+                                       : 0.45,
+                                   {providers});
+    finding.evidence.push_back(quote(*plain));
+    if (gpu != nullptr) finding.evidence.push_back(quote(*gpu));
+    return finding;
+  }
+  return std::nullopt;
+}
+
+Result two_onnxruntimes(const Context& context) { return onnxruntime_build(context, true); }
+
+/// Wheels of PyPI on a Jetson before JetPack 7: its GPU needs a build of NVIDIA's.
+Result desktop_wheel_on_jetson(const Context& context) {
+  const Observation* wheel = observed(context.machine, "pypi-torch-for-aarch64");
+  const Observation* absent = observed(context.machine, "gpu-not-available");
+  if (wheel == nullptr || absent == nullptr || !context.in(World::Jetson)) return std::nullopt;
+  return text_finding(0.92, {wheel, absent});
+}
+
 Result cpu_build_on_aarch64(const Context& context) {
   if (!context.machine.os.architecture.is("aarch64")) return std::nullopt;
   auto finding = cpu_build(context);
@@ -220,7 +254,9 @@ Result cpu_build_on_aarch64(const Context& context) {
 }
 
 Result cpu_build_elsewhere(const Context& context) {
-  return context.machine.os.architecture.is("aarch64") ? std::nullopt : cpu_build(context);
+  if (context.machine.os.architecture.is("aarch64")) return std::nullopt;
+  auto finding = cpu_build(context);
+  return finding ? finding : onnxruntime_build(context, false);
 }
 
 /// TensorFlow has no CUDA on native Windows from 2.11 on.
@@ -241,13 +277,27 @@ Result no_build_for_windows(const Context& context) {
   return std::nullopt;
 }
 
+/// pip offers only newer releases than the one asked for: the index's wheels of that release are for older Pythons.
+Result python_too_new(const Context& context) {
+  const Observation* python = observed(context.machine, "python-version");
+  for (const Observation* refused : all_observed(context.machine, "no-matching-distribution")) {
+    const auto wanted = ReleaseVersion::parse(value_of(*refused, "wanted"));
+    const auto oldest = ReleaseVersion::parse(value_of(*refused, "oldest"));
+    if (wanted && oldest && *wanted < *oldest) return text_finding(python != nullptr ? 0.8 : 0.6, {refused, python});
+  }
+  return std::nullopt;
+}
+
 constexpr Rule rules[] = {
+    {"python-too-new-for-gpu-wheel", python_too_new},
     {"windows-dll-search-path", dll_on_disk},
     {"cuda-runtime-lib-not-on-path", on_disk},
     {"toolkit-version-not-what-framework-wants", other_release},
     {"cuda-lib-shadowed-ld-library-path", shadowed},
     {"duplicate-nvidia-pip-libs", duplicate_wheels},
     {"framework-has-no-gpu-build-for-os", no_build_for_windows},
+    {"several-builds-of-one-framework", two_onnxruntimes},
+    {"jetson-desktop-wheel", desktop_wheel_on_jetson},
     {"cpu-only-framework-aarch64", cpu_build_on_aarch64},
     {"cpu-only-framework", cpu_build_elsewhere},
     {"extension-arch-missing", extension_arch},

@@ -84,7 +84,8 @@ Result other_vendor(const Context& context) {
   const Observation* failure = cuda_failure(context);
   if (failure == nullptr) failure = observed(context.machine, "no-driver-seen");
   if (failure == nullptr) failure = line_with(context, {"NVIDIA driver"});
-  return text_finding(failure != nullptr ? 0.93 : 0.3, {other, failure});
+  if (failure == nullptr) return std::nullopt;
+  return text_finding(0.93, {other, failure});
 }
 
 Result no_gpu(const Context& context) {
@@ -209,6 +210,32 @@ Result driver_not_listed(const Context& context) {
   return text_finding(both ? 0.93 : 0.6, {absent});
 }
 
+/// The .run file's log and the distribution's packages, of different releases.
+Result runfile_and_packages(const Context& context) {
+  const auto* packages = context.machine.packages.installed.get();
+  const Observation* log = observed(context.machine, "runfile-log");
+  if (packages == nullptr || log == nullptr) return std::nullopt;
+  for (const Package& package : *packages) {
+    const bool driver = package.name.starts_with("nvidia-driver") || package.name.starts_with("nvidia-dkms") ||
+                        package.name.starts_with("kmod-nvidia") || package.name.starts_with("nvidia-kernel");
+    if (!driver || package.version.empty() || package.version.find(value_of(*log, "version")) != std::string::npos) continue;
+    Finding finding = text_finding(0.93, {log});
+    finding.evidence.push_back(quote(package));
+    return finding;
+  }
+  return std::nullopt;
+}
+
+/// `ls /dev/nvidia*` shows none although the module is loaded.
+Result no_nodes(const Context& context) {
+  const auto* nodes = context.machine.device_nodes.nodes.get();
+  const auto* version = context.machine.kernel_driver.version.get();
+  if (nodes == nullptr || !nodes->empty() || version == nullptr || wsl2(context)) return std::nullopt;
+  Finding finding = text_finding(0.92, {cuda_failure(context)});
+  finding.evidence.push_back(context.machine.device_nodes.nodes.origin());
+  return finding;
+}
+
 // Messages that mean nothing: named where nothing else is.
 Result link_warning(const Context& context) {
   const Observation* warning = line_with(context, {"libcuda.so.1", "is not a symbolic link"});
@@ -277,6 +304,8 @@ constexpr Rule rules[] = {
     {"no-nvidia-gpu-in-machine", no_gpu},
     {"amd-or-rocm-with-cuda-package", other_vendor},
     {"pcie-acs-iommu-p2p-hang", peer_to_peer},
+    {"driver-installed-twice", runfile_and_packages},
+    {"device-nodes-missing", no_nodes},
     {"dkms-headers-missing", headers_missing},
     {"nvidia-uvm-device-missing", uvm_node_missing},
     {"device-node-permissions", node_permissions},

@@ -33,6 +33,13 @@ std::string program_of(const PasteSegment* segment) {
   return word.ends_with("nvcc") ? std::string(word) : std::string();
 }
 
+/// `which -a nvcc`, `type -a nvcc`: every nvcc on PATH, the first one first.
+bool lists_all(const PasteSegment* segment) {
+  if (segment == nullptr) return false;
+  const std::string_view command = segment->command;
+  return command.find("which -a") != std::string_view::npos || command.find("type -a") != std::string_view::npos;
+}
+
 }  // namespace
 
 void read_toolkits(const PastedText& text, const Knowledge&, Machine& machine) {
@@ -61,7 +68,8 @@ void read_toolkits(const PastedText& text, const Knowledge&, Machine& machine) {
     if (RE2::PartialMatch(piece(line), p.gcc, &release) || RE2::PartialMatch(piece(line), p.gcc_report, &release))
       add_observation(machine, text, i, "gcc-version", {{"version", std::string(view(release))}});
     if (RE2::PartialMatch(piece(line), p.nvcc_path, &release))
-      add_observation(machine, text, i, "nvcc-path", {{"path", std::string(view(release)) + "/bin/nvcc"}});
+      add_observation(machine, text, i, "nvcc-path",
+                      {{"path", std::string(view(release)) + "/bin/nvcc"}, {"all", lists_all(segment_of(text, i)) ? "yes" : "no"}});
     if (RE2::PartialMatch(piece(line), p.runtime, &release))
       add_observation(machine, text, i, "nvcc-version",
                       {{"release", std::string(view(release))}, {"version", std::string(view(release))}});

@@ -1,0 +1,104 @@
+// Toolkits in a text: an nvcc that is not found, and what the same text shows of where it is.
+
+#include <algorithm>
+
+#include "rules/evidence.h"
+#include "rules/observed.h"
+#include "rules/software.h"
+
+namespace gpuvet {
+namespace {
+
+using Context = RuleContext;
+using Result = std::optional<Finding>;
+
+const Observation* not_found(const Context& context) { return observed(context.machine, "nvcc-not-found"); }
+
+/// The folder behind PATH's default, which no setting has to name.
+bool is_default_folder(std::string_view folder) { return folder == "/usr/local/cuda" || folder == "/usr/local/cuda/"; }
+
+/// /usr/local/cuda leads to a folder of which the text shows that it is not there.
+Result broken_link(const Context& context) {
+  for (const Observation* link : all_observed(context.machine, "cuda-link"))
+    for (const Observation* absent : all_observed(context.machine, "toolkit-folder-missing"))
+      if (value_of(*link, "target") == value_of(*absent, "path")) return text_finding(0.95, {link, absent, not_found(context)});
+  return std::nullopt;
+}
+
+/// nvcc was looked for below the folder that CUDA_HOME names, and is not there.
+Result wrong_home(const Context& context) {
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"}) {
+    const std::string_view folder = variable(context.machine, name);
+    if (folder.size() < 2 || is_default_folder(folder)) continue;
+    for (const Observation* missing : all_observed(context.machine, "nvcc-not-found")) {
+      const std::string_view path = value_of(*missing, "path");
+      if (!path.starts_with(folder) || path.size() == folder.size()) continue;
+      Finding finding = text_finding(0.9, {missing});
+      finding.evidence.push_back(quote_variable(context.machine, name));
+      return finding;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The text shows the file that the shell does not find.
+Result not_on_path(const Context& context) {
+  const Observation* missing = not_found(context);
+  const Observation* file = observed(context.machine, "nvcc-path");
+  // A file was looked for, not a command; or the shell that shows it is another one.
+  if (missing == nullptr || file == nullptr || !value_of(*missing, "path").empty() || missing->place != file->place)
+    return std::nullopt;
+  return text_finding(0.9, {missing, file});
+}
+
+/// One shell runs nvcc, and a script that something else started does not find it.
+Result other_shell(const Context& context) {
+  const Observation* runs = observed(context.machine, "nvcc-version");
+  const Observation* starter = observed(context.machine, "starts-without-login");
+  const Observation* missing = not_found(context);
+  if (runs == nullptr || missing == nullptr || starter == nullptr || !value_of(*missing, "path").empty() ||
+      runs->place != missing->place)
+    return std::nullopt;
+  return text_finding(0.92, {missing, runs, starter});
+}
+
+/// NVIDIA's images "runtime" and "base" have no compiler.
+Result image_without_compiler(const Context& context) {
+  const Observation* missing = not_found(context);
+  if (missing == nullptr) return std::nullopt;
+  for (const Observation* image : all_observed(context.machine, "container-image")) {
+    const std::string_view name = value_of(*image, "image");
+    const bool of_nvidia = name.starts_with("nvidia/cuda:") || name.find("/nvidia/cuda:") != std::string_view::npos;
+    const bool without =
+        name.find("-runtime") != std::string_view::npos || name.find("-base") != std::string_view::npos;
+    if (of_nvidia && without) return text_finding(0.93, {missing, image});
+  }
+  return std::nullopt;
+}
+
+/// `which -a nvcc`: several, and CUDA_HOME names another one than the first.
+Result other_nvcc_first(const Context& context) {
+  const auto files = all_observed(context.machine, "nvcc-path");
+  if (files.size() < 2 || value_of(*files[0], "all") != "yes" || value_of(*files[1], "all") != "yes") return std::nullopt;
+  const std::string_view home = variable(context.machine, "CUDA_HOME"), first = value_of(*files[0], "path");
+  const bool names_later = std::any_of(files.begin() + 1, files.end(), [&](const Observation* file) {
+    return !home.empty() && value_of(*file, "path").starts_with(home) && value_of(*file, "all") == "yes";
+  });
+  if (!names_later || first.starts_with(home)) return std::nullopt;
+  Finding finding = text_finding(0.85, {files[0], files[1]});
+  finding.evidence.push_back(quote_variable(context.machine, "CUDA_HOME"));
+  return finding;
+}
+
+constexpr Rule rules[] = {
+    {"cuda-symlink-broken", broken_link},     {"cuda-home-wrong", wrong_home},
+    {"nvcc-not-on-path", not_on_path},        {"shell-startup-inconsistent", other_shell},
+    {"nvcc-missing-runtime-only", image_without_compiler},
+    {"nvcc-shadowed-by-other-toolkit", other_nvcc_first},
+};
+
+}  // namespace
+
+std::span<const Rule> observed_toolkit_rules() { return rules; }
+
+}  // namespace gpuvet
