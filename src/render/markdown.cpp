@@ -153,8 +153,8 @@ class MarkdownReport {
   void possibilities() {
     if (!report_.others.empty()) heading(Message::OtherPossibilities);
     for (const Finding* f : report_.others) {
-      out_ += "- " + std::to_string(std::lround(f->rank * 100)) + " % " +
-              escaped(finding_text(*f, options_.language).title) + " (`" + printable(f->kind) + "`)\n";
+      out_ += "- " + std::to_string(std::lround(f->rank * 100)) + " % " + escaped(finding_text(*f, options_.language).title) +
+              " (`" + printable(f->kind) + "`)\n";
       const std::string_view command = confirming_command(*f);
       if (!command.empty()) out_ += code_block(command, "sh", "  ");
     }

@@ -56,7 +56,8 @@ constexpr Sentence sentences[] = {
      "The text does not tell the cause (exit code 3). What is listed above would narrow it down; so would the lines before the "
      "first error.",
      "仅凭这段文本无法确定原因（退出码 3）。上面列出的命令可以缩小范围；第一条报错之前的内容也有帮助。"},
-    {Message::ExplainedNothing, "Nothing in this text is a known sign of a GPU problem; it does not prove that all is well (exit code 3).",
+    {Message::ExplainedNothing,
+     "Nothing in this text is a known sign of a GPU problem; it does not prove that all is well (exit code 3).",
      "这段文本里没有已知的 GPU 故障迹象，但也不能证明一切正常（退出码 3）。"},
     {Message::ExplainedPart, "The text is long: its beginning and end and the lines that matter were read.",
      "文本很长：读取了开头、结尾和其中相关的行。"},

@@ -82,10 +82,10 @@ std::string link_text(const ChainLink& link, const Diagnosis& diagnosis, Languag
 
 std::string verdict_sentence(const Diagnosis& diagnosis, bool strict, Language language) {
   if (diagnosis.of_text) {
-    const Message id = diagnosis.verdict == Verdict::Broken    ? Message::ExplainedCause
-                       : diagnosis.verdict == Verdict::Holds   ? Message::ExplainedWarning
-                       : diagnosis.findings.empty()            ? Message::ExplainedNothing
-                                                               : Message::ExplainedUnknown;
+    const Message id = diagnosis.verdict == Verdict::Broken  ? Message::ExplainedCause
+                       : diagnosis.verdict == Verdict::Holds ? Message::ExplainedWarning
+                       : diagnosis.findings.empty()          ? Message::ExplainedNothing
+                                                             : Message::ExplainedUnknown;
     return std::string(message(id, language));
   }
   if (diagnosis.verdict == Verdict::Unknown) return std::string(message(Message::VerdictUnknown, language));

@@ -89,7 +89,8 @@ std::vector<Finding> signature_findings(const Machine& machine) {
       findings.back().kind = kind;
     }
     auto& finding = *std::ranges::find(findings, kind, &Finding::kind);
-    const auto [line, fresh] = lines.emplace(std::pair(std::string_view(observation.origin.source), observation.origin.line), weight);
+    const auto [line, fresh] =
+        lines.emplace(std::pair(std::string_view(observation.origin.source), observation.origin.line), weight);
     line->second = std::max(line->second, weight);
     if (fresh && finding.evidence.size() < most_evidence) finding.evidence.push_back(observation.origin);
     for (const auto& [name, value] : observation.parameters) finding.parameters.emplace(name, value);

@@ -217,6 +217,19 @@ Result cpu_build(const Context& context) {
   return std::nullopt;
 }
 
+/// conda's "pytorch" and pip's "torch" in one environment write the same files.
+Result torch_twice(const Context& context) {
+  for (const PythonEnvironment& environment : environments(context)) {
+    const PythonPackage* conda = find_package(environment, "pytorch");
+    const PythonPackage* pip = find_package(environment, "torch");
+    if (conda == nullptr || pip == nullptr || conda->version == pip->version) continue;
+    Finding finding = text_finding(0.85, {});
+    finding.evidence = {quote(*conda), quote(*pip)};
+    return finding;
+  }
+  return std::nullopt;
+}
+
 /// onnxruntime lists the providers that its build has, whatever the machine has.
 Result onnxruntime_build(const Context& context, bool both) {
   const Observation* providers = observed(context.machine, "onnxruntime-cpu-providers");
@@ -225,10 +238,8 @@ Result onnxruntime_build(const Context& context, bool both) {
     const PythonPackage* plain = find_package(environment, "onnxruntime");
     const PythonPackage* gpu = find_package(environment, "onnxruntime-gpu");
     if (plain == nullptr || (gpu != nullptr) != both) continue;
-    Finding finding = text_finding(both || !context.gpus.empty() || observed(context.machine, "smi-works") != nullptr
-                                       ? 0.93
-                                       : 0.45,
-                                   {providers});
+    Finding finding = text_finding(
+        both || !context.gpus.empty() || observed(context.machine, "smi-works") != nullptr ? 0.93 : 0.45, {providers});
     finding.evidence.push_back(quote(*plain));
     if (gpu != nullptr) finding.evidence.push_back(quote(*gpu));
     return finding;
@@ -296,6 +307,7 @@ constexpr Rule rules[] = {
     {"cuda-lib-shadowed-ld-library-path", shadowed},
     {"duplicate-nvidia-pip-libs", duplicate_wheels},
     {"framework-has-no-gpu-build-for-os", no_build_for_windows},
+    {"conda-pip-mixed", torch_twice},
     {"several-builds-of-one-framework", two_onnxruntimes},
     {"jetson-desktop-wheel", desktop_wheel_on_jetson},
     {"cpu-only-framework-aarch64", cpu_build_on_aarch64},

@@ -69,8 +69,7 @@ Result image_without_compiler(const Context& context) {
   for (const Observation* image : all_observed(context.machine, "container-image")) {
     const std::string_view name = value_of(*image, "image");
     const bool of_nvidia = name.starts_with("nvidia/cuda:") || name.find("/nvidia/cuda:") != std::string_view::npos;
-    const bool without =
-        name.find("-runtime") != std::string_view::npos || name.find("-base") != std::string_view::npos;
+    const bool without = name.find("-runtime") != std::string_view::npos || name.find("-base") != std::string_view::npos;
     if (of_nvidia && without) return text_finding(0.93, {missing, image});
   }
   return std::nullopt;
@@ -91,8 +90,10 @@ Result other_nvcc_first(const Context& context) {
 }
 
 constexpr Rule rules[] = {
-    {"cuda-symlink-broken", broken_link},     {"cuda-home-wrong", wrong_home},
-    {"nvcc-not-on-path", not_on_path},        {"shell-startup-inconsistent", other_shell},
+    {"cuda-symlink-broken", broken_link},
+    {"cuda-home-wrong", wrong_home},
+    {"nvcc-not-on-path", not_on_path},
+    {"shell-startup-inconsistent", other_shell},
     {"nvcc-missing-runtime-only", image_without_compiler},
     {"nvcc-shadowed-by-other-toolkit", other_nvcc_first},
 };

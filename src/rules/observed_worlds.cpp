@@ -78,6 +78,34 @@ bool shows_nvidia(const Context& context) {
          observed(context.machine, "gpu") != nullptr || observed(context.machine, "nvidia-pci-device") != nullptr;
 }
 
+/// The driver ignores one GPU as too old, and serves another one.
+Result one_too_old(const Context& context) {
+  const Observation* ignored = observed(context.machine, "nvrm-legacy-gpu");
+  const Observation* served = observed(context.machine, "smi-gpu");
+  if (ignored == nullptr || served == nullptr) return std::nullopt;
+  return text_finding(0.95, {ignored, served});
+}
+
+/// NVLink errors of GPUs joined by bridges (SXM modules have none), and links that are not up.
+Result bridge_not_seated(const Context& context) {
+  const Observation* inactive = observed(context.machine, "nvlink-inactive");
+  const bool modules = context.gpus.empty() || std::ranges::any_of(context.gpus, [](const MachineGpu& gpu) {
+                         const std::string& name = gpu.identity.name;
+                         return !name.empty() && name.find("RTX") == std::string::npos &&
+                                name.find("PCIe") == std::string::npos && name.find("NVL") == std::string::npos;
+                       });
+  if (inactive == nullptr || modules) return std::nullopt;
+  const auto* events = context.machine.kernel_log.events.get();
+  if (events == nullptr) return std::nullopt;
+  for (const LogEvent& event : *events) {
+    if (event.kind != "xid" || event.code != 74) continue;
+    Finding finding = text_finding(0.95, {inactive});
+    finding.evidence.push_back(quote(event));
+    return finding;
+  }
+  return std::nullopt;
+}
+
 Result other_vendor(const Context& context) {
   const Observation* other = observed(context.machine, "other-gpu", {{"vendor", "amd"}});
   if (other == nullptr || shows_nvidia(context)) return std::nullopt;
@@ -304,6 +332,8 @@ constexpr Rule rules[] = {
     {"no-nvidia-gpu-in-machine", no_gpu},
     {"amd-or-rocm-with-cuda-package", other_vendor},
     {"pcie-acs-iommu-p2p-hang", peer_to_peer},
+    {"mixed-gpus-one-too-old", one_too_old},
+    {"nvlink-bridge-seating", bridge_not_seated},
     {"driver-installed-twice", runfile_and_packages},
     {"device-nodes-missing", no_nodes},
     {"dkms-headers-missing", headers_missing},

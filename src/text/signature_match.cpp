@@ -3,6 +3,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -42,6 +43,14 @@ RE2::Options quiet() {
   options.set_log_errors(false);
   options.set_max_mem(4 << 20);
   return options;
+}
+
+/// Prose that cites a message: `users who see "CUDA out of memory" too`. A log's value has a sign before its quote: `msg="…"`.
+bool is_cited(std::string_view line, std::size_t at, std::size_t size) {
+  const std::size_t open = line.rfind('"', at), end = at + size;
+  if (open == std::string_view::npos || open < 2 || at - open > 6 || end >= line.size() || line[end] != '"') return false;
+  const char before = line[open - 2];
+  return line[open - 1] == ' ' && (std::isalpha(static_cast<unsigned char>(before)) != 0 || before == ',');
 }
 
 }  // namespace
@@ -173,6 +182,7 @@ void SignatureMatcher::match_errors(std::string_view line, std::vector<Observati
     // "out of memory" is a message of its own; "an out of memory situation" is prose.
     if (at > 0 && is_name_char(line[at - 1])) continue;
     if (at + text.size() < line.size() && is_name_char(line[at + text.size()])) continue;
+    if (is_cited(line, at, text.size())) continue;
     longest = text.size();
     code = std::atoi(std::string(messages.cell(row, "code")).c_str());
   }

@@ -13,7 +13,7 @@ namespace {
 using re2::StringPiece;
 
 struct Patterns {
-  RE2 nvcc{R"re(Cuda compilation tools, release (\d+\.\d+)(?:, V([0-9.]+))?)re"};
+  RE2 nvcc{R"re((?:Cuda compilation tools, release |Build cuda_)(\d+\.\d+)(?:, V([0-9.]+)|\.r)?)re"};
   RE2 nvcc_path{R"re(^\s*(?:nvcc is |nvcc: )?(/\S*?)/bin/nvcc\s*$)re"};
   RE2 gcc{R"re(^(?:gcc|g\+\+|cc|c\+\+|x86_64-\S+-gcc)(?:-\d+)? \([^)]*\) (\d+\.\d+\.\d+))re"};
   RE2 gcc_report{R"re(^\s*GCC version:\s*\([^)]*\)\s*(\d+(?:\.\d+)*))re"};
@@ -68,8 +68,9 @@ void read_toolkits(const PastedText& text, const Knowledge&, Machine& machine) {
     if (RE2::PartialMatch(piece(line), p.gcc, &release) || RE2::PartialMatch(piece(line), p.gcc_report, &release))
       add_observation(machine, text, i, "gcc-version", {{"version", std::string(view(release))}});
     if (RE2::PartialMatch(piece(line), p.nvcc_path, &release))
-      add_observation(machine, text, i, "nvcc-path",
-                      {{"path", std::string(view(release)) + "/bin/nvcc"}, {"all", lists_all(segment_of(text, i)) ? "yes" : "no"}});
+      add_observation(
+          machine, text, i, "nvcc-path",
+          {{"path", std::string(view(release)) + "/bin/nvcc"}, {"all", lists_all(segment_of(text, i)) ? "yes" : "no"}});
     if (RE2::PartialMatch(piece(line), p.runtime, &release))
       add_observation(machine, text, i, "nvcc-version",
                       {{"release", std::string(view(release))}, {"version", std::string(view(release))}});
