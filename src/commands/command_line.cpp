@@ -144,8 +144,6 @@ Commands add_commands(CLI::App& app, Options& options, const Say& say) {
                      "从文本中找出原因：报错、日志或任何输出：explain 文件，或粘贴给 explain -"));
   c.explain->add_option("file", options.texts,
                         say("texts to read together; - or nothing: standard input", "一起读取的文本；- 或不写：标准输入"));
-  c.explain->add_flag("--with-host", options.with_host,
-                      say("add what this machine shows, where the text says nothing", "文本没有提到的部分，用本机的情况补充"));
   c.scan = add_scan(app, options, say);
   c.snapshot = app.add_subcommand("snapshot", say("write all facts to a file", "把全部事实写入文件"));
   c.snapshot
@@ -191,10 +189,10 @@ ParseStop usage_error(std::string text, Language language) {
 }
 
 std::vector<std::string> known_options() {
-  return {"--format",  "--lang",      "--root",      "--environ", "--kernel-log", "--snapshot",   "--for",
-          "--verbose", "--timing",    "--env",       "--strict",  "--color",      "--width",      "--knowledge",
-          "--redact",  "--no-redact", "--with-host", "--without", "--with",       "--no-symbols", "--live",
-          "--pid",     "--output",    "--help",      "--version", "--gpu",        "--driver"};
+  return {"--format",  "--lang",      "--root",    "--environ", "--kernel-log", "--snapshot", "--for",
+          "--verbose", "--timing",    "--env",     "--strict",  "--color",      "--width",    "--knowledge",
+          "--redact",  "--no-redact", "--without", "--with",    "--no-symbols", "--live",     "--pid",
+          "--output",  "--help",      "--version", "--gpu",     "--driver"};
 }
 
 ParseStop explain_extra(const std::string& extra, Language language) {

@@ -27,7 +27,6 @@ struct Options {
   bool live = false;                             ///< trace --live -- COMMAND…
   std::vector<std::string> live_command;         ///< everything behind "--", untouched
   std::vector<std::string> texts;                ///< explain FILE…; none or "-": standard input
-  bool with_host = false;                        ///< explain --with-host
   std::int64_t trace_pid = 0;                    ///< trace --pid; 0: not given
   std::optional<bool> redact;                    ///< not given: on for snapshots and for the machine inside JSON
   bool timing = false, strict = false;

@@ -5,6 +5,7 @@
 //   SLUG/near-miss-NAME.txt  the root cause is not SLUG; NAME.json may say {"kind": "what-it-is"}, "unknown": none may be named
 //   unknown/NAME.txt         symptoms that do not decide: none may be named
 //   innocent/NAME.txt        no sign of a problem: nothing above a note
+//   open.txt                 texts that are answered wrongly for now
 
 #include <gtest/gtest.h>
 
@@ -13,6 +14,8 @@
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "diagnose/explain.h"
 #include "rules/rule.h"
@@ -67,7 +70,17 @@ struct Score {
   }
 };
 
+/// Texts that are known to be answered wrongly: open.txt, one a line. One that is right has to leave the list.
+std::set<std::string> known_wrong() {
+  std::istringstream lines(contents(fs::path(GPUVET_SOURCE_DIR) / "tests/cases/open.txt"));
+  std::set<std::string> names;
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty() && line.front() != '#') names.insert(line);
+  return names;
+}
+
 TEST(Cases, Own) {
+  const std::set<std::string> open = known_wrong();
   Score score;
   for (const auto& folder : fs::directory_iterator(fs::path(GPUVET_SOURCE_DIR) / "tests/cases")) {
     if (!folder.is_directory()) continue;
@@ -93,11 +106,11 @@ TEST(Cases, Own) {
         right = root != slug && (wanted.empty() || (wanted == "unknown" ? root.empty() : accepts(json, wanted, root)));
       }
       score.add(right, right || layer_of(root) == layer);
-      EXPECT_TRUE(right) << name << ": named " << named(root);
+      EXPECT_EQ(right, !open.contains(name)) << name << ": named " << named(root);
     }
   }
   score.print("tests/cases");
-  EXPECT_GT(score.all, 0);
+  EXPECT_GE(score.right * 100, score.all * 95);
 }
 
 TEST(Cases, Shared) {
