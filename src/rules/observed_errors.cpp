@@ -205,7 +205,15 @@ Result illegal_access(const Context& context) {
     const Observation* error = observed_error(context.machine, code);
     if (error != nullptr) return text_finding(code == 719 || code == 714 ? 0.65 : 0.85, {error});
   }
-  return std::nullopt;
+  // The kernel's side of it, where the first Xid of the log is a program's fault: 13 and 31 name it, 43 and 45 follow from one.
+  const auto* events = context.machine.kernel_log.events.get();
+  if (events == nullptr) return std::nullopt;
+  const auto first = std::ranges::find(*events, "xid", &LogEvent::kind);
+  if (first == events->end() || (first->code != 13 && first->code != 31 && first->code != 43 && first->code != 45))
+    return std::nullopt;
+  Finding finding = text_finding(first->code == 13 || first->code == 31 ? 0.75 : 0.55, {});
+  finding.evidence.push_back(quote(*first));
+  return finding;
 }
 
 Result memory(const Context& context) {
