@@ -31,6 +31,10 @@ bool can_be_filled(std::string_view text, const std::map<std::string, std::strin
   return true;
 }
 
+bool has_values(const Observation& observation, std::initializer_list<std::pair<std::string_view, std::string_view>> values) {
+  return std::ranges::all_of(values, [&](const auto& pair) { return value_of(observation, pair.first) == pair.second; });
+}
+
 }  // namespace
 
 std::span<const Observation> observations(const Machine& machine) {
@@ -42,8 +46,7 @@ const Observation* observed(const Machine& machine, std::string_view meaning,
                             std::initializer_list<std::pair<std::string_view, std::string_view>> with) {
   for (const Observation& observation : observations(machine)) {
     if (observation.meaning != meaning && observation.signature != meaning) continue;
-    if (std::ranges::all_of(with, [&](const auto& pair) { return value_of(observation, pair.first) == pair.second; }))
-      return &observation;
+    if (has_values(observation, with)) return &observation;
   }
   return nullptr;
 }

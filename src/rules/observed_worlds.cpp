@@ -13,11 +13,14 @@ namespace {
 using Context = RuleContext;
 using Result = std::optional<Finding>;
 
+bool has_parts(std::string_view line, std::initializer_list<std::string_view> parts) {
+  return std::ranges::all_of(parts, [&](std::string_view part) { return line.find(part) != std::string_view::npos; });
+}
+
 /// The first observation whose line has every one of these parts.
 const Observation* line_with(const Context& context, std::initializer_list<std::string_view> parts) {
   for (const Observation& o : observations(context.machine))
-    if (std::ranges::all_of(parts, [&](std::string_view part) { return o.origin.text.find(part) != std::string::npos; }))
-      return &o;
+    if (has_parts(o.origin.text, parts)) return &o;
   return nullptr;
 }
 
