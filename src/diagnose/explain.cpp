@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "knowledge/signatures.h"
 #include "rules/observed.h"
 #include "rules/rule.h"
 
@@ -93,10 +92,9 @@ double weight_of(const Finding& finding) {
 std::vector<RedHerring> red_herrings(const Machine& machine) {
   std::vector<RedHerring> found;
   for (const Observation& observation : observations(machine)) {
-    for (const Signature& signature : all_signatures()) {
-      if (signature.id != observation.signature || signature.harmless_en.empty()) continue;
-      found.push_back({observation.origin, std::string(signature.harmless_en), std::string(signature.harmless_zh)});
-    }
+    const Signature* signature = signature_of(observation);
+    if (signature == nullptr || signature->harmless_en.empty()) continue;
+    found.push_back({observation.origin, std::string(signature->harmless_en), std::string(signature->harmless_zh)});
   }
   return found;
 }

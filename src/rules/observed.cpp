@@ -13,12 +13,6 @@ namespace {
 constexpr double most_likely = 0.97;
 constexpr std::size_t most_evidence = 4;
 
-const Signature* signature_of(std::string_view id) {
-  for (const Signature& signature : all_signatures())
-    if (signature.id == id) return &signature;
-  return nullptr;
-}
-
 bool has_placeholder(std::string_view text) { return text.find('{') != std::string_view::npos; }
 
 /// Are all {names} of the text given?
@@ -82,6 +76,12 @@ Finding text_finding(double rank, std::initializer_list<const Observation*> evid
   return finding;
 }
 
+const Signature* signature_of(const Observation& observation) {
+  const auto all = all_signatures();
+  const auto found = std::ranges::find(all, std::string_view(observation.signature), &Signature::id);
+  return found == all.end() ? nullptr : &*found;
+}
+
 std::vector<Finding> signature_findings(const Machine& machine) {
   std::vector<Finding> findings;
   std::map<std::string_view, std::map<std::pair<std::string_view, std::uint32_t>, double>> weights;  // by kind and line
@@ -99,7 +99,7 @@ std::vector<Finding> signature_findings(const Machine& machine) {
     for (const auto& [name, value] : observation.parameters) finding.parameters.emplace(name, value);
   };
   for (const Observation& observation : observations(machine)) {
-    const Signature* signature = signature_of(observation.signature);
+    const Signature* signature = signature_of(observation);
     if (signature == nullptr) continue;
     if (!signature->kind.empty()) support(signature->kind, signature->weight, observation);
     for (const SignatureKind& other : signature->also) support(other.kind, other.weight, observation);

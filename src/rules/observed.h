@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "knowledge/signatures.h"
 #include "rules/rule.h"
 
 namespace gpuvet {
@@ -22,6 +23,9 @@ std::vector<const Observation*> all_observed(const Machine& machine, std::string
 const Observation* observed_error(const Machine& machine, int code);
 /// A value of an observation; empty: it has none of that name.
 std::string_view value_of(const Observation& observation, std::string_view name);
+
+/// The record of the message that was found; null: a reader's observation, which has none.
+const Signature* signature_of(const Observation& observation);
 
 /// A finding with its likelihood, from a text: `evidence` are the lines that speak for it, `rank` 0 … 1.
 Finding text_finding(double rank, std::initializer_list<const Observation*> evidence);

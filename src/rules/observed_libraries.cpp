@@ -78,19 +78,11 @@ Result other_release(const Context& context) {
   if (other != nullptr) return text_finding(0.92, {missing, other});
   const auto known = cuda_library(context.knowledge, library);
   if (!known || known->cuda.empty()) return std::nullopt;
+  const auto majors = known->cuda_majors();
   for (const Observation* nvcc : all_observed(context.machine, "nvcc-version")) {
     const auto have = CudaVersion::parse(value_of(*nvcc, "release"));
     if (!have) continue;
-    // "12", "11.1-11.8 12": the major of the toolkit is in none of the words.
-    const std::string major = std::to_string(have->major);
-    bool same = false;
-    std::string_view rest = known->cuda;
-    while (!rest.empty()) {
-      const std::string_view word = rest.substr(0, rest.find(' '));
-      same |= word == major || word.starts_with(major + ".");
-      rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-    }
-    if (!same) return text_finding(0.9, {missing, nvcc});
+    if (std::ranges::find(majors, have->major) == majors.end()) return text_finding(0.9, {missing, nvcc});
   }
   return std::nullopt;
 }

@@ -31,11 +31,14 @@ const Observation* container(const Context& context) {
 
 bool wsl2(const Context& context) { return context.in(World::Wsl2); }
 
+bool is_cuda_failure(const Observation& o) {
+  return o.meaning == "cuda-error" || o.meaning == "gpu-not-available" || o.meaning == "torch-cuda-unavailable" ||
+         o.meaning == "cuinit-failed" || o.meaning == "no-gpu-seen";
+}
+
 const Observation* cuda_failure(const Context& context) {
   for (const Observation& o : observations(context.machine))
-    if (o.meaning == "cuda-error" || o.meaning == "gpu-not-available" || o.meaning == "torch-cuda-unavailable" ||
-        o.meaning == "cuinit-failed" || o.meaning == "no-gpu-seen")
-      return &o;
+    if (is_cuda_failure(o)) return &o;
   return nullptr;
 }
 
@@ -219,9 +222,7 @@ Result not_given(const Context& context) {
   const auto commands = all_observed(context.machine, "container-command");
   for (const Observation& o : observations(context.machine)) {
     const bool failed =
-        o.meaning == "cuda-error" || o.meaning == "gpu-not-available" || o.meaning == "no-gpu-seen" ||
-        o.meaning == "torch-cuda-unavailable" || o.meaning == "cuinit-failed" ||
-        (o.meaning == "shared-library-not-found" && value_of(o, "library") == "libcuda.so.1") ||
+        is_cuda_failure(o) || (o.meaning == "shared-library-not-found" && value_of(o, "library") == "libcuda.so.1") ||
         (o.origin.text.find("nvidia-smi") != std::string::npos && o.origin.text.find("not found") != std::string::npos);
     if (!failed || o.origin.text.find("nvidia-container-cli") != std::string::npos) continue;
     const Observation* before = nullptr;

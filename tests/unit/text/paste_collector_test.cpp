@@ -8,15 +8,10 @@
 #include <functional>
 
 #include "text/signature_match.h"
+#include "text_reader.h"
 
 namespace gpuvet {
 namespace {
-
-std::string lines_of(const PastedText& text) {
-  std::string all;
-  for (const PasteLine& line : text.lines) all += line.text + "\n";
-  return all;
-}
 
 bool has_line(const PastedText& text, std::string_view wanted) {
   for (const PasteLine& line : text.lines)

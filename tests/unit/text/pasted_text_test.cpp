@@ -4,14 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "text_reader.h"
+
 namespace gpuvet {
 namespace {
-
-std::string lines_of(const PastedText& text) {
-  std::string all;
-  for (const PasteLine& line : text.lines) all += line.text + "\n";
-  return all;
-}
 
 TEST(PastedText, ColoursAndControlCharactersAreGone) {
   const PastedText text = make_pasted_text("t", "\x1b[31mRuntimeError\x1b[0m: x\x07\x1b]0;title\x07y\r\n");

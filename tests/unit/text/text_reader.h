@@ -7,6 +7,12 @@
 
 namespace gpuvet {
 
+inline std::string lines_of(const PastedText& text) {
+  std::string all;
+  for (const PasteLine& line : text.lines) all += line.text + "\n";
+  return all;
+}
+
 inline Machine read_with(TextReader reader, std::string_view text) {
   static const Knowledge knowledge;
   Machine machine;
