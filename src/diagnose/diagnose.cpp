@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "diagnose/chain.h"
+#include "diagnose/code_meanings.h"
 #include "diagnose/software_links.h"
 #include "rules/rule.h"
 
@@ -127,6 +128,7 @@ Diagnosis diagnose(const Machine& machine, const Knowledge& knowledge, const Pur
 
   diagnosis.chain = judge_chain(context, findings);
   diagnosis.not_seen = list_not_seen(context);
+  diagnosis.codes = meanings_of_xids(machine, knowledge, findings, false);
   diagnosis.verdict = judge_verdict(findings, diagnosis.chain);
   if (diagnosis.verdict == Verdict::Holds && diagnosis.root_cause.empty()) findings.push_back(healthy_finding(diagnosis.chain));
   return diagnosis;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "diagnose/code_meanings.h"
 #include "rules/observed.h"
 #include "rules/rule.h"
 
@@ -129,6 +130,9 @@ Diagnosis explain(const Machine& machine, const Knowledge& knowledge) {
   });
   std::erase_if(findings, [&](const Finding& f) { return f.kind != root_kind && (f.rank < not_worth_a_line); });
   diagnosis.red_herrings = red_herrings(machine);
+  std::vector<Finding> likely;
+  std::ranges::copy_if(findings, std::back_inserter(likely), [](const Finding& f) { return f.rank >= sure_enough; });
+  diagnosis.codes = meanings_of_xids(machine, knowledge, likely, true);
   const bool broken = root != nullptr && std::ranges::any_of(findings, [&](const Finding& f) {
                         return f.kind == root_kind && f.severity == Severity::Error;
                       });

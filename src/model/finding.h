@@ -80,6 +80,18 @@ struct RedHerring {
   friend bool operator==(const RedHerring&, const RedHerring&) = default;
 };
 
+/// A number in the kernel log that no finding speaks of, and what NVIDIA's lists say of it.
+struct CodeMeaning {
+  struct Words {
+    std::string meaning, causes, advice;  ///< causes and advice may be empty
+    friend bool operator==(const Words&, const Words&) = default;
+  };
+  Origin origin;
+  std::string code, name;  ///< "Xid 62", "PMU_HALT_ERROR"
+  Words en, zh;
+  friend bool operator==(const CodeMeaning&, const CodeMeaning&) = default;
+};
+
 struct Diagnosis {
   Verdict verdict = Verdict::Unknown;
   std::string root_cause;         ///< kind of the root cause; empty: none
@@ -87,6 +99,7 @@ struct Diagnosis {
   std::vector<ChainLink> chain;
   std::vector<NotSeen> not_seen;
   std::vector<RedHerring> red_herrings;  ///< of a text
+  std::vector<CodeMeaning> codes;        ///< in the order of the log
   bool of_text = false;                  ///< findings are hypotheses about a text, in the order of likelihood
   std::string purpose;                   ///< what was judged; empty: the driver
   friend bool operator==(const Diagnosis&, const Diagnosis&) = default;

@@ -81,6 +81,7 @@ class MarkdownReport {
       possibilities();
     else
       list(Message::OtherFindings, report_.others);
+    codes();
     not_seen();
     return std::move(out_);
   }
@@ -165,6 +166,17 @@ class MarkdownReport {
       if (!herring.origin.text.empty()) out_ += code_block(printable(herring.origin.text), "", "  ");
     }
     if (!diagnosis_.red_herrings.empty()) out_ += '\n';
+  }
+
+  void codes() {
+    if (diagnosis_.codes.empty()) return;
+    heading(Message::CodesInLog);
+    for (const CodeMeaning& code : diagnosis_.codes) {
+      std::string text;
+      for (const std::string& line : code_meaning_lines(code, options_.language)) text += (text.empty() ? "" : " ") + line;
+      out_ += "- " + escaped(text) + "\n" + code_block(printable(code.origin.text), "", "  ");
+    }
+    out_ += '\n';
   }
 
   void not_seen() {

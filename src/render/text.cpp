@@ -60,6 +60,7 @@ class TextReport {
     else
       one_line_each(Message::OtherFindings, report_.others, true);
     red_herrings();
+    codes();
     not_seen();
     if (options_.verbosity > 0) out_ += render_software(machine_, options_);
     if (options_.verbosity > 0) facts();
@@ -227,6 +228,18 @@ class TextReport {
       add(options_.language == Language::Chinese ? herring.why_zh : herring.why_en, options_.ascii ? "  - " : "  – ", "    ");
       const std::string quoted = herring.origin.text.empty() ? "" : ": " + printable(herring.origin.text);
       for (const std::string& line : wrap(origin_place(herring.origin) + quoted, width_ - 6))
+        out_ += "      " + styled(line, Style::Dim, options_.color) + "\n";
+    }
+  }
+
+  void codes() {
+    if (diagnosis_.codes.empty()) return;
+    heading(say(Message::CodesInLog));
+    for (const CodeMeaning& code : diagnosis_.codes) {
+      const std::vector<std::string> lines = code_meaning_lines(code, options_.language);
+      add(lines.front(), options_.ascii ? "  - " : "  – ", "    ");
+      for (std::size_t i = 1; i < lines.size(); ++i) add(lines[i], "    ", "    ");
+      for (const std::string& line : wrap(origin_place(code.origin) + ": " + printable(code.origin.text), width_ - 6))
         out_ += "      " + styled(line, Style::Dim, options_.color) + "\n";
     }
   }
