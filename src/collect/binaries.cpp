@@ -20,6 +20,7 @@ constexpr std::size_t max_files = 32;
 constexpr int max_milliseconds = 500;
 constexpr int max_milliseconds_of_program = 20'000;
 constexpr std::uint64_t most_bytes_without_gpu = std::uint64_t{256} << 20;
+constexpr std::uint64_t most_bytes_of_more_proof = std::uint64_t{64} << 20;
 
 bool is_of_nvidia(std::string_view soname) {
   for (const char* start : {"libcu", "libnv", "libnccl", "libnpp"})
@@ -125,6 +126,8 @@ void keep(System& system, const std::string& path, GpuCodeFile file, std::vector
 /// GPU here is proof enough, so of larger ones behind it only headers are read.
 void read_libraries(System& system, const std::vector<const LibraryFile*>& libraries, const std::vector<ComputeCapability>& gpus,
                     const Knowledge& knowledge, std::vector<GpuCodeFile>& found) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::milliseconds(max_milliseconds_of_program);
   bool proven = false;
   for (const LibraryFile* library : libraries) {
     if (found.size() >= max_files) return;
@@ -135,12 +138,14 @@ void read_libraries(System& system, const std::vector<const LibraryFile*>& libra
     options.time_limit_ms = max_milliseconds;
     GpuCodeFile file = read_gpu_code(**reader, options);
     file.path = library->path;  // its name tells how its containers are meant
-    if (!proven && !serves_some(file, gpus, knowledge)) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    const bool cheap = reader.value()->size() <= most_bytes_of_more_proof;
+    if ((!proven || cheap) && left > 0 && !serves_some(file, gpus, knowledge)) {
       options.headers_only = false;
-      options.time_limit_ms = max_milliseconds_of_program;
+      options.time_limit_ms = static_cast<int>(left);
       file = read_gpu_code(**reader, options);
       file.path = library->path;
-      proven = file.state.empty() && !serves_some(file, gpus, knowledge);
+      proven = proven || (file.state.empty() && !serves_some(file, gpus, knowledge));
     }
     keep(system, library->path, std::move(file), found);
   }

@@ -209,8 +209,8 @@ constexpr KeyText not_seen_titles[] = {
      "whether the program works without these libraries: it opens them by name, they are not there, and nothing else in it leads "
      "to the GPU",
      "没有这些库程序能否工作：程序按名称打开它们，而这里没有；除此之外，它没有其他使用 GPU 的途径"},
-    {"program-symbols", "what gives the program these functions: nothing that it loads has them",
-     "这些函数由谁提供：程序加载的所有文件中都没有"},
+    {"program-symbols", "what gives the program these symbols: nothing that it loads has them",
+     "这些符号由谁提供：程序加载的所有文件中都没有"},
     {"program-plan", "what this script starts or imports: only its interpreter was judged",
      "这个脚本启动或导入了什么：这里只检查了它的解释器"},
 };

@@ -32,6 +32,8 @@ constexpr Sentence sentences[] = {
     {"its own folders", "它自己的目录"},
     {"is on this machine, where the loader does not look", "本机上有这个文件，但动态链接器不会到这里查找"},
     {"GPU code for {}; none of it for {}", "含有 {1} 的 GPU 代码，没有适用于 {2} 的"},
+    {"{} of every CUDA serves compute capability {} and newer; {} has {}",
+     "各 CUDA 版本的 {1} 只支持计算能力 {2} 及更新的 GPU；{3} 为 {4}"},
     {"has the name {}", "其中有 {1} 这个名称"},
     {"GPU code for {}", "含有 {1} 的 GPU 代码"},
     {"ELF machine {}", "ELF 架构 {1}"},

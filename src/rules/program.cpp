@@ -120,10 +120,11 @@ std::vector<Action> install_lacked(const RuleContext& context, const Lack& lack)
   return steps;
 }
 
-/// Programs try names and go on without: worth a note, no more.
+/// Programs try names and go on without: worth a note, no more. Where nothing else leads to the GPU the link is unknown instead.
 std::optional<Finding> opened_by_name(const RuleContext& context) {
   for (const ProcessView& view : context.processes) {
-    const auto missing = is_program(view) ? names_not_found(context, view) : std::vector<const MissingLibrary*>();
+    const auto missing = is_program(view) && has_way_to_cuda(context, view) ? names_not_found(context, view)
+                                                                            : std::vector<const MissingLibrary*>();
     if (missing.empty()) continue;
     Finding finding;
     finding.variant = "by-name";
@@ -218,14 +219,14 @@ CudaVersion cuda_for(const Releases& releases) {
 }
 
 /// Libraries of another CUDA: under the same names where its major is that of these, else with another build of the program.
-std::vector<Action> other_cuda_for(const RuleContext& context, const ProcessView& view, const GpuCodeFile& library,
+std::vector<Action> other_cuda_for(const RuleContext& context, const ProcessView& view, std::string_view library,
                                    const ComputeCapability& gpu) {
   const Releases releases = releases_for(context.knowledge, gpu);
   if (releases.first.empty())
     return {make_action("find-program-for-gpu", {{"program", view.label()}, {"capability", gpu.text()}})};
   const CudaVersion cuda = cuda_for(releases);
   const std::string major = std::to_string(cuda.major);
-  const auto known = cuda_library(context.knowledge, base_name(library.path));
+  const auto known = cuda_library(context.knowledge, library);
   const auto majors = known ? known->cuda_majors() : std::vector<std::uint32_t>();
   std::vector<Action> steps;
   const std::map<std::string, std::string> how{
@@ -233,7 +234,7 @@ std::vector<Action> other_cuda_for(const RuleContext& context, const ProcessView
   if (majors.size() != 1 || majors.front() != cuda.major)
     steps.push_back(make_action(releases.last.empty() ? "take-program-of-newer-cuda" : "take-program-of-older-cuda", how));
   const std::string release = advised_release(context, cuda.major);
-  const auto soname = cuda_soname(context.knowledge, library_stem(library.path), cuda);
+  const auto soname = cuda_soname(context.knowledge, library_stem(library), cuda);
   const bool there = !steps.empty() && soname && loader_finds(context.machine, *soname);
   if (!release.empty() && !there && view.plan->kind != "python") steps.push_back(install_cuda_libraries(release));
   return steps;
@@ -274,10 +275,46 @@ std::optional<Finding> judge_libraries(const RuleContext& context, bool dropped)
                           {"gpu", first.gpu->identity.label()},
                           {"capability", capability.text()},
                           {"targets", target_text(*first.file)}};
-    finding.repair = other_cuda_for(context, view, *first.file, capability);
+    finding.repair = other_cuda_for(context, view, base_name(first.file->path), capability);
     return finding;
   }
   return std::nullopt;
+}
+
+/// The oldest GPU that CUDA's libraries of this name serve; nothing: no table tells.
+std::optional<ComputeCapability> oldest_served(const RuleContext& context, std::string_view soname) {
+  const auto library = chooses_among_containers(soname) ? cuda_library(context.knowledge, soname) : std::nullopt;
+  const auto majors = library ? library->cuda_majors() : std::vector<std::uint32_t>();
+  std::optional<ComputeCapability> oldest;
+  for (const CudaRelease& release : context.knowledge.cuda_releases()) {
+    const auto version = CudaVersion::parse(release.version);
+    const auto low = ComputeCapability::parse(release.supported_sm_min);
+    if (!version || !low || std::ranges::find(majors, version->major) == majors.end()) continue;
+    if (!oldest || *low < *oldest) oldest = low;
+  }
+  return oldest;
+}
+
+/// A library that is not here, of a CUDA that serves no GPU here: to install it helps nobody.
+void put_other_cuda(const RuleContext& context, const Lack& lack, Finding& finding) {
+  const auto gpus = usable_gpus(context);
+  for (const LackedLibrary& library : lack.libraries) {
+    const auto oldest = oldest_served(context, library.soname);
+    const auto is_older = [&](const MachineGpu* gpu) { return *gpu->identity.compute_capability < *oldest; };
+    if (!oldest || gpus.empty() || !std::ranges::all_of(gpus, is_older)) continue;
+    const auto& gpu = gpus.front()->identity;
+    finding.evidence.push_back({"release tables", 0,
+                                library.soname + " of every CUDA serves compute capability " + oldest->text() + " and newer; " +
+                                    gpu.label() + " has " + gpu.compute_capability->text()});
+    finding.repair = other_cuda_for(context, *lack.view, library.soname, *gpu.compute_capability);
+    return;
+  }
+}
+
+/// What is missing is to be installed, but not where it would serve no GPU here.
+void prefer_what_serves(const RuleContext& context, const Lack& lack, bool of_cuda, Finding& finding) {
+  if (of_cuda) put_other_cuda(context, lack, finding);
+  put_missing_code_first(context, *lack.view, of_cuda, finding);
 }
 
 std::optional<Finding> judge_all_code(const RuleContext& context, bool dropped) {
@@ -288,14 +325,19 @@ std::optional<Finding> judge_all_code(const RuleContext& context, bool dropped) 
 }  // namespace
 
 void put_missing_code_first(const RuleContext& context, const ProcessView& view, bool of_cuda, Finding& finding) {
-  const auto found = unserved_file(context, view, CodeReason::NoImage);
-  if (!found || found->another_serves) return;
-  const GpuCodeFile& file = *found->code.file;
-  const MachineGpu& gpu = *found->code.gpu;
-  finding.evidence.push_back({file.path, 0, "GPU code for " + target_text(file) + "; none of it for " + gpu.identity.label()});
+  const auto own = unserved_file(context, view, CodeReason::NoImage);
+  const auto libraries = own ? std::vector<ProgramCode>() : unserved_libraries(context, view);
+  if (own ? own->another_serves : libraries.empty() || !of_cuda) return;
+  const ProgramCode& code = own ? own->code : libraries.front();
+  const MachineGpu& gpu = *code.gpu;
+  const ComputeCapability& capability = *gpu.identity.compute_capability;
+  finding.evidence.push_back(
+      {code.file->path, 0, "GPU code for " + target_text(*code.file) + "; none of it for " + gpu.identity.label()});
   // Where CUDA has dropped the GPU it takes another CUDA: what this one wants helps nobody.
-  if (of_cuda && is_older_than_all(file, *gpu.identity.compute_capability)) finding.repair.clear();
-  finding.repair.insert(finding.repair.begin(), build_for(context, view.label(), *gpu.identity.compute_capability));
+  if (of_cuda && is_older_than_all(*code.file, capability)) finding.repair.clear();
+  const std::vector<Action> steps = own ? std::vector<Action>{build_for(context, view.label(), capability)}
+                                        : other_cuda_for(context, view, base_name(code.file->path), capability);
+  finding.repair.insert(finding.repair.begin(), steps.begin(), steps.end());
 }
 
 std::optional<Finding> library_not_on_path(const RuleContext& context) {
@@ -312,7 +354,7 @@ std::optional<Finding> library_not_on_path(const RuleContext& context) {
   finding.repair = {is_toolkit_folder(context, folder)
                         ? make_action("add-cuda-folder-to-loader", {{"folder", folder}})
                         : make_action("start-with-library-path", {{"folder", folder}, {"program", lack->view->label()}})};
-  put_missing_code_first(context, *lack->view, lacks_cuda(*lack), finding);
+  prefer_what_serves(context, *lack, lacks_cuda(*lack), finding);
   return finding;
 }
 
@@ -328,7 +370,7 @@ std::optional<Finding> library_of_other_release(const RuleContext& context) {
   }
   finding.parameters["found"] = join(others, ", ");
   finding.repair = install_lacked(context, *lack);
-  put_missing_code_first(context, *lack->view, true, finding);
+  prefer_what_serves(context, *lack, true, finding);
   return finding;
 }
 
@@ -358,7 +400,7 @@ std::optional<Finding> library_missing(const RuleContext& context) {
   const bool of_cuda = lacks_cuda(*lack);
   if (!of_cuda) finding.variant = "other-library";
   finding.repair = install_lacked(context, *lack);
-  put_missing_code_first(context, *lack->view, of_cuda, finding);
+  prefer_what_serves(context, *lack, of_cuda, finding);
   return finding;
 }
 

@@ -88,6 +88,8 @@ Finding unlisted_function(const RuleContext& context, const ProcessView& view, c
                       {lacked.libcuda->path, 0, "does not export " + lacked.name}};
   if (!driver.from_windows && recommended_branch(context) > driver.version.branch)
     add_driver_update(context, driver.version, *driver.native, finding);
+  else if (!driver.from_windows && !context.in(World::Container))
+    finding.repair.push_back(make_action("update-driver"));
   return finding;
 }
 
