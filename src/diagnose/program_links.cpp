@@ -104,7 +104,7 @@ bool program_has_code(const RuleContext& context) {
 std::string work_of_libraries(const RuleContext& context) {
   std::string names;
   for (const ProcessView& process : context.processes) add(names, libraries_with_code(process));
-  return "none in the program itself" + (names.empty() ? "" : "; it works through " + names);
+  return names.empty() ? "none in the program itself" : "none in the program itself; it works through " + names;
 }
 
 LinkView view_program_code(const RuleContext& context) {
