@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "loader/library_family.h"
 #include "rules/evidence.h"
 #include "rules/framework_facts.h"
 #include "rules/program_facts.h"
@@ -47,20 +46,6 @@ std::string only_ways_in(const RuleContext& context, const ProcessView& view) {
   if (has_way_to_cuda(context, view)) return {};
   for (const MissingLibrary* missing : names_not_found(context, view)) names.push_back(missing->name);
   return join(names, ", ");
-}
-
-/// "./app: cuNewThing of libcuda.so.1": functions and versions that nothing in the process gives.
-std::string missing_symbols(const ProcessView& view) {
-  std::vector<std::string> texts;
-  for (const SymbolConflict& conflict : view.conflicts) {
-    const LoadedObject* wanted_by = object_at(view, conflict.wanted_by);
-    if (conflict.note || wanted_by == nullptr || texts.size() >= 3) continue;
-    const std::string what = conflict.symbols.empty() ? conflict.version : conflict.symbols.front();
-    if (what.empty()) continue;
-    const std::string of = conflict.expected_name.empty() ? "" : " (" + conflict.expected_name + ")";
-    texts.push_back(std::string(base_name(wanted_by->path)) + ": " + what + of);
-  }
-  return join(texts, ", ");
 }
 
 /// A script's interpreter uses no CUDA by itself, and a program may leave that to parts that it opens or starts.

@@ -304,7 +304,7 @@ void put_other_cuda(const RuleContext& context, const Lack& lack, Finding& findi
     if (!oldest || gpus.empty() || !std::ranges::all_of(gpus, is_older)) continue;
     const auto& gpu = gpus.front()->identity;
     finding.evidence.push_back({"release tables", 0,
-                                library.soname + " of every CUDA serves compute capability " + oldest->text() + " and newer; " +
+                                library.soname + " of any release serves compute capability " + oldest->text() + " and newer; " +
                                     gpu.label() + " has " + gpu.compute_capability->text()});
     finding.repair = other_cuda_for(context, *lack.view, library.soname, *gpu.compute_capability);
     return;

@@ -177,6 +177,19 @@ std::vector<const MissingLibrary*> names_not_found(const RuleContext& context, c
   return found;
 }
 
+std::string missing_symbols(const ProcessView& view) {
+  std::vector<std::string> texts;
+  for (const SymbolConflict& conflict : view.conflicts) {
+    const LoadedObject* wanted_by = object_at(view, conflict.wanted_by);
+    if (conflict.note || wanted_by == nullptr || texts.size() >= 3) continue;
+    const std::string what = conflict.symbols.empty() ? conflict.version : conflict.symbols.front();
+    if (what.empty()) continue;
+    const std::string of = conflict.expected_name.empty() ? "" : " (" + conflict.expected_name + ")";
+    texts.push_back(std::string(base_name(wanted_by->path)) + ": " + what + of);
+  }
+  return join(texts, ", ");
+}
+
 bool has_way_to_cuda(const RuleContext& context, const ProcessView& view) {
   if (!code_files_of(context, view).empty()) return true;
   return std::ranges::any_of(view.now.objects, [](const LoadedObject& object) {

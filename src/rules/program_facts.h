@@ -62,6 +62,8 @@ std::string cuda_libraries_of(const ProcessView& view);
 /// CUDA libraries that its files have the names of, to open them while it runs, and of which the loader finds none, under
 /// whatever number. A program may go on without them. None where the process' environment was not seen.
 std::vector<const MissingLibrary*> names_not_found(const RuleContext& context, const ProcessView& view);
+/// "app: cuNewThing (libcuda.so.1)": symbols and versions that nothing in the process gives, the first three files' first ones.
+std::string missing_symbols(const ProcessView& view);
 /// It has GPU code, or a CUDA runtime or another CUDA library, or the driver's: the libraries that it opens by name are not all
 /// that it could reach the GPU by.
 bool has_way_to_cuda(const RuleContext& context, const ProcessView& view);
