@@ -100,6 +100,14 @@ std::vector<ProgramCode> code_of(const RuleContext& context, const std::vector<c
 /// Not one of those that CUDA's libraries open by themselves, whose absence is no loss (NCCL's plug-ins).
 bool is_name_in_bytes(const LoadStep& step) { return step.why.starts_with("a name in "); }
 
+/// The process has the same library of another release too, which it may work with.
+bool has_other_release(const ProcessView& view, const GpuCodeFile& library) {
+  const auto object = std::ranges::find_if(view.now.objects, [&](const LoadedObject& o) { return is_file_of(o, library); });
+  if (object == view.now.objects.end()) return false;
+  return std::ranges::any_of(loaded_libraries(view.now, stem_of(*object)),
+                             [&](const LoadedObject* other) { return !is_file_of(*other, library); });
+}
+
 bool has_no_image(const ProgramCode& code) {
   return code.judgement.verdict == CodeVerdict::Fails && code.judgement.reason == CodeReason::NoImage;
 }
@@ -148,6 +156,7 @@ std::vector<ProgramCode> unserved_libraries(const RuleContext& context, const Pr
     if (std::ranges::all_of(codes, [&](const ProgramCode& c) { return c.file != code.file || has_no_image(c); }))
       found.push_back(code);
   }
+  std::erase_if(found, [&](const ProgramCode& code) { return has_other_release(view, *code.file); });
   return found;
 }
 
