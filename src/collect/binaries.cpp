@@ -43,14 +43,28 @@ bool may_have_kernels(const LoadedObject& object, const ProcessPlan& plan) {
   });
 }
 
-/// A library of CUDA with code for many GPUs (not CUPTI, which does nobody's work), of a release that may be too new or too old
-/// for a GPU here: everywhere else nothing has to be read to know that it serves.
-bool may_leave_gpu_out(const Knowledge& knowledge, const LibraryFile& file, const std::vector<ComputeCapability>& gpus) {
-  if (file.state != "elf" || !chooses_among_containers(file.soname) || file.soname.starts_with("libcupti")) return false;
+/// CUDA majors of a library with code for many GPUs; none for other files. CUPTI does nobody's work.
+std::vector<std::uint32_t> majors_of(const Knowledge& knowledge, const LibraryFile& file) {
+  if (file.state != "elf" || !chooses_among_containers(file.soname) || file.soname.starts_with("libcupti")) return {};
   const auto library = cuda_library(knowledge, file.soname);
-  const auto majors = library ? library->cuda_majors() : std::vector<std::uint32_t>();
-  return !majors.empty() &&
-         std::ranges::any_of(gpus, [&](const ComputeCapability& gpu) { return !all_releases_serve(knowledge, majors, gpu); });
+  return library ? library->cuda_majors() : std::vector<std::uint32_t>();
+}
+
+/// This GPU is older than all that CUDA of these majors compiles for.
+bool is_dropped(const Knowledge& knowledge, const std::vector<std::uint32_t>& majors, const ComputeCapability& gpu) {
+  const auto oldest = oldest_gpu(knowledge, majors);
+  return oldest && gpu < *oldest;
+}
+
+/// Its release may be too new or too old for a GPU here: everywhere else nothing has to be read to know that it serves. Wheels of
+/// frameworks have PTX for newer GPUs.
+bool may_leave_gpu_out(const Knowledge& knowledge, const LibraryFile& file, bool of_program,
+                       const std::vector<ComputeCapability>& gpus) {
+  const auto majors = majors_of(knowledge, file);
+  if (majors.empty()) return false;
+  return std::ranges::any_of(gpus, [&](const ComputeCapability& gpu) {
+    return is_dropped(knowledge, majors, gpu) || (of_program && !all_releases_serve(knowledge, majors, gpu));
+  });
 }
 
 struct FilesWithKernels {
@@ -63,13 +77,14 @@ FilesWithKernels files_with_kernels(const Machine& machine, const Knowledge& kno
   FilesWithKernels found;
   ViewSource source(machine.loader);
   for (const ProcessPlan& plan : machine.loader.plans) {
+    const bool of_program = plan.kind != "python";
     const LibraryFile* program = source.open(main_path_of(plan));
     const Forecast all = forecast(source, machine_loader_rules(machine, program), plan, machine.environment);
     for (const LoadedObject& object : all.objects) {
       if (object.file == nullptr) continue;
-      if (may_have_kernels(object, plan)) found.own[object.file->path] |= plan.kind != "python";
+      if (may_have_kernels(object, plan)) found.own[object.file->path] |= of_program;
       const bool known = std::ranges::find(found.libraries, object.file) != found.libraries.end();
-      if (!known && may_leave_gpu_out(knowledge, *object.file, gpus)) found.libraries.push_back(object.file);
+      if (!known && may_leave_gpu_out(knowledge, *object.file, of_program, gpus)) found.libraries.push_back(object.file);
     }
   }
   std::ranges::stable_sort(found.libraries, {}, &LibraryFile::size);
@@ -122,6 +137,24 @@ void keep(System& system, const std::string& path, GpuCodeFile file, std::vector
   found.push_back(std::move(file));
 }
 
+GpuCodeFile read_library(FileReader& reader, const std::string& path, bool headers_only, std::int64_t limit_ms) {
+  GpuCodeOptions options;
+  options.headers_only = headers_only;
+  options.time_limit_ms = static_cast<int>(limit_ms);
+  GpuCodeFile file = read_gpu_code(reader, options);
+  file.path = path;  // its name tells how its containers are meant
+  return file;
+}
+
+/// Is the whole library worth reading where its headers have nothing for the GPUs here? cuFFT's show a stub only, and its PTX
+/// serves newer GPUs: not for these.
+bool is_suspect(const Knowledge& knowledge, const LibraryFile& library, const GpuCodeFile& headers,
+                const std::vector<ComputeCapability>& gpus) {
+  const auto majors = majors_of(knowledge, library);
+  return !headers.targets.empty() ||
+         std::ranges::all_of(gpus, [&](const ComputeCapability& gpu) { return is_dropped(knowledge, majors, gpu); });
+}
+
 /// CUDA's own libraries keep code elsewhere too (cuFFT nearly all), and have up to half a gigabyte: one that is known to serve no
 /// GPU here is proof enough, so of larger ones behind it only headers are read.
 void read_libraries(System& system, const std::vector<const LibraryFile*>& libraries, const std::vector<ComputeCapability>& gpus,
@@ -133,18 +166,11 @@ void read_libraries(System& system, const std::vector<const LibraryFile*>& libra
     if (found.size() >= max_files) return;
     const auto reader = system.open(library->path);
     if (!reader) continue;
-    GpuCodeOptions options;
-    options.headers_only = true;
-    options.time_limit_ms = max_milliseconds;
-    GpuCodeFile file = read_gpu_code(**reader, options);
-    file.path = library->path;  // its name tells how its containers are meant
+    GpuCodeFile file = read_library(**reader, library->path, true, max_milliseconds);
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-    const bool cheap = reader.value()->size() <= most_bytes_of_more_proof;
-    if ((!proven || cheap) && left > 0 && !serves_some(file, gpus, knowledge)) {
-      options.headers_only = false;
-      options.time_limit_ms = static_cast<int>(left);
-      file = read_gpu_code(**reader, options);
-      file.path = library->path;
+    const bool wanted = (!proven || (*reader)->size() <= most_bytes_of_more_proof) && left > 0;
+    if (wanted && !serves_some(file, gpus, knowledge) && is_suspect(knowledge, *library, file, gpus)) {
+      file = read_library(**reader, library->path, false, left);
       proven = proven || (file.state.empty() && !serves_some(file, gpus, knowledge));
     }
     keep(system, library->path, std::move(file), found);

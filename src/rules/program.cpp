@@ -281,18 +281,10 @@ std::optional<Finding> judge_libraries(const RuleContext& context, bool dropped)
   return std::nullopt;
 }
 
-/// The oldest GPU that CUDA's libraries of this name serve; nothing: no table tells.
+/// The oldest GPU that CUDA's libraries of this name serve; nothing: no table tells, or they have no kernels.
 std::optional<ComputeCapability> oldest_served(const RuleContext& context, std::string_view soname) {
   const auto library = chooses_among_containers(soname) ? cuda_library(context.knowledge, soname) : std::nullopt;
-  const auto majors = library ? library->cuda_majors() : std::vector<std::uint32_t>();
-  std::optional<ComputeCapability> oldest;
-  for (const CudaRelease& release : context.knowledge.cuda_releases()) {
-    const auto version = CudaVersion::parse(release.version);
-    const auto low = ComputeCapability::parse(release.supported_sm_min);
-    if (!version || !low || std::ranges::find(majors, version->major) == majors.end()) continue;
-    if (!oldest || *low < *oldest) oldest = low;
-  }
-  return oldest;
+  return library ? oldest_gpu(context.knowledge, library->cuda_majors()) : std::nullopt;
 }
 
 /// A library that is not here, of a CUDA that serves no GPU here: to install it helps nobody.

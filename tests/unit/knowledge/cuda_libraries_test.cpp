@@ -63,6 +63,9 @@ TEST(CudaLibraries, ReleasesThatServeAGpu) {
   EXPECT_FALSE(serve({12, 13}, 7, 0));
   EXPECT_FALSE(serve({12}, 12, 0)) << "since 12.8";
   EXPECT_TRUE(serve({13}, 12, 0));
+  EXPECT_EQ(oldest_gpu(knowledge(), {13})->text(), "7.5");
+  EXPECT_EQ(oldest_gpu(knowledge(), {12, 13})->text(), "5.0");
+  EXPECT_EQ(oldest_gpu(knowledge(), {}), std::nullopt);
 }
 
 TEST(CudaLibraries, EveryRowSaysWhereItBelongs) {
