@@ -309,6 +309,12 @@ void prefer_what_serves(const RuleContext& context, const Lack& lack, bool of_cu
   put_missing_code_first(context, *lack.view, of_cuda, finding);
 }
 
+/// The CUDA that a program was built with is newer than all that compile for this GPU.
+bool has_dropped(const RuleContext& context, const ProcessView& view, const ComputeCapability& gpu) {
+  const auto last = CudaVersion::parse(releases_for(context.knowledge, gpu).last);
+  return last && cuda_major_of(context, view) > last->major;
+}
+
 std::optional<Finding> judge_all_code(const RuleContext& context, bool dropped) {
   auto finding = judge_code(context, dropped);
   return finding ? finding : judge_libraries(context, dropped);
@@ -326,7 +332,7 @@ void put_missing_code_first(const RuleContext& context, const ProcessView& view,
   finding.evidence.push_back(
       {code.file->path, 0, "GPU code for " + target_text(*code.file) + "; none of it for " + gpu.identity.label()});
   // Where CUDA has dropped the GPU it takes another CUDA: what this one wants helps nobody.
-  if (of_cuda && is_older_than_all(*code.file, capability)) finding.repair.clear();
+  if (of_cuda && has_dropped(context, view, capability)) finding.repair.clear();
   const std::vector<Action> steps = own ? std::vector<Action>{build_for(context, view.label(), capability)}
                                         : other_cuda_for(context, view, base_name(code.file->path), capability);
   finding.repair.insert(finding.repair.begin(), steps.begin(), steps.end());
