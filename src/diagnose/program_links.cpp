@@ -88,7 +88,12 @@ bool program_has_code(const RuleContext& context) {
 
 std::string work_of_libraries(const RuleContext& context) {
   std::string names;
-  for (const ProcessView& process : context.processes) add(names, libraries_with_code(process));
+  for (const ProcessView& process : context.processes) {
+    const LibraryFile* main = main_file_of(process);
+    // A library of CUDA that was asked for itself has code, which the release tables speak for.
+    if (main != nullptr && chooses_among_containers(main->soname)) return {};
+    add(names, libraries_with_code(process));
+  }
   return names.empty() ? "none in the program itself" : "none in the program itself; it works through " + names;
 }
 

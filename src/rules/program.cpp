@@ -231,7 +231,9 @@ std::vector<Action> other_cuda_for(const RuleContext& context, const ProcessView
   std::vector<Action> steps;
   const std::map<std::string, std::string> how{
       {"program", view.label()}, {"major", major}, {"cuda", cuda.text()}, {"capability", gpu.text()}};
-  if (majors.size() != 1 || majors.front() != cuda.major)
+  const LibraryFile* main = main_file_of(view);
+  const bool asked_for_itself = main != nullptr && main->soname == library;
+  if (!asked_for_itself && (majors.size() != 1 || majors.front() != cuda.major))
     steps.push_back(make_action(releases.last.empty() ? "take-program-of-newer-cuda" : "take-program-of-older-cuda", how));
   const std::string release = advised_release(context, cuda.major);
   const auto soname = cuda_soname(context.knowledge, library_stem(library), cuda);

@@ -70,17 +70,14 @@ bool is_file_of(const LoadedObject& object, const GpuCodeFile& code) {
   return object.file != nullptr && (object.file->path == code.path || object.file->real_path == code.real_path);
 }
 
-/// Files with GPU code that a process loads: its own, or CUDA's libraries. One that was asked for by its path is its own.
+/// Files with GPU code that a process loads: its own, or CUDA's libraries.
 std::vector<const GpuCodeFile*> files_with_code(const RuleContext& context, const ProcessView& view, bool libraries) {
   std::vector<const GpuCodeFile*> found;
   const auto* files = context.machine.gpu_code.get();
   if (files == nullptr) return found;
-  const LibraryFile* main = main_file_of(view);
   for (const GpuCodeFile& file : *files) {
-    const auto object = std::ranges::find_if(view.now.objects, [&](const LoadedObject& o) { return is_file_of(o, file); });
-    if (object == view.now.objects.end() || file.targets.empty()) continue;
-    const bool library = chooses_among_containers(file.path) && (object->file != main || view.plan->kind == "python");
-    if (library == libraries) found.push_back(&file);
+    if (file.targets.empty() || chooses_among_containers(file.path) != libraries) continue;
+    if (std::ranges::any_of(view.now.objects, [&](const LoadedObject& o) { return is_file_of(o, file); })) found.push_back(&file);
   }
   return found;
 }
