@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "elf/cut_off.h"
 #include "elf/gpu_code.h"
 
 namespace gpuvet {
@@ -85,10 +86,24 @@ void read_archive(FileReader& reader, const Job& job, const ArchiveLimits& limit
   }
 }
 
+/// A library that broke off has lost its section table, and perhaps its GPU code. In a tree only what shows such code, or is
+/// called a library, is worth a word: compilers' test data is full of damaged files.
+void note_cut_off(FileReader& reader, const Job& job, GpuCodeFile& file) {
+  const auto header = read_elf_header(reader);
+  if (!header) return;
+  const std::uint64_t whole = whole_size_if_cut({reader, *header, read_segments(reader, *header)});
+  if (whole == 0) return;
+  const bool is_library = job.path.ends_with(".so") || job.path.find(".so.") != std::string::npos;
+  if (!job.named && !is_library && !shows_gpu_code(file)) return;
+  file.state = "damaged";
+  file.problem = "cut off: needs at least " + std::to_string(whole) + " bytes, has " + std::to_string(reader.size());
+}
+
 void read_file(FileReader& reader, const Job& job, Answer& answer) {
   GpuCodeFile file = read_gpu_code(reader);
   file.path = file.real_path = job.path;
   file.size = static_cast<std::int64_t>(reader.size());
+  note_cut_off(reader, job, file);
   if (!file.state.empty() && file.state != "headers") answer.problems.push_back({job.path, file.problem});
   if (job.named || shows_gpu_code(file) || !file.state.empty()) answer.files.push_back(std::move(file));
 }

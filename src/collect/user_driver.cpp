@@ -41,6 +41,7 @@ bool is_compat_path(std::string_view path) {
 std::string kind_of(const LibraryFile& file) {
   if (file.state == "empty" || file.state == "dangling") return file.state;
   if (file.state != "elf") return file.state == "unreadable" ? "driver" : "not-elf";
+  if (file.whole_size != 0) return "cut-off";
   if (file.stub) return "stub";
   if (file.real_path.starts_with("/usr/lib/wsl/"sv) || file.path.starts_with("/usr/lib/wsl/"sv)) return "wsl";
   if (is_compat_path(file.real_path) || is_compat_path(file.path)) return "compat";

@@ -1,5 +1,7 @@
 // What is there before any library is searched for: the program, its interpreter, and what is to be preloaded.
 
+#include <algorithm>
+
 #include "loader/load_state.h"
 #include "loader/tokens.h"
 
@@ -65,10 +67,18 @@ void preload(LoadState& state, std::string_view name, std::string_view rule) {
   if (!request.name.empty() && !is_loader) load(state, request);
 }
 
+/// What the kernel refuses to execute (load_elf_binary of fs/binfmt_elf.c): fewer things than the loader refuses to map.
+bool refused_by_kernel(std::string_view loader_error) {
+  static constexpr std::string_view errors[] = {"ELF file data encoding", "ELF file's phentsize", "only ET_DYN and ET_EXEC",
+                                                "cannot read file data", "file too short"};
+  return std::ranges::any_of(errors, [&](std::string_view e) { return loader_error.starts_with(e); });
+}
+
 /// A library in the place of the program has to be one that the loader can map; that it is an executable does not matter there.
 std::string error_of_main(const LibraryFile& file, bool is_library) {
   if (file.state != "elf") return "not an ELF file";
-  return is_library && !file.loader_error.starts_with("cannot dynamically load") ? file.loader_error : std::string();
+  if (!is_library) return refused_by_kernel(file.loader_error) ? "Exec format error" : "";
+  return !file.loader_error.starts_with("cannot dynamically load") ? file.loader_error : std::string();
 }
 
 }  // namespace

@@ -66,6 +66,12 @@ void write_object(JsonWriter& w, const TraceReport& report, const LoadedObject& 
   string_or_null(w, "needed_by", path_of(report, object.loader));
   string_or_null(w, "opened_by", why_of(report, object.step));
   string_or_null(w, "version", object.file == nullptr ? "" : release_of(*object.file));
+  if (object.file != nullptr && object.file->whole_size != 0) {
+    w.key("whole_size");
+    w.natural(static_cast<std::uint64_t>(object.file->whole_size));
+    w.key("size");
+    w.natural(static_cast<std::uint64_t>(object.file->size));
+  }
   w.key("shadows");
   w.begin_array();
   for (const ShadowedCopy& copy : object.shadows) {
@@ -157,6 +163,7 @@ std::string_view verdict_key(const TraceReport& report) {
     case TraceVerdict::Broken:
       break;
   }
+  if (!cut_off_objects(report).empty()) return "cut-off";
   return required_missing(report).empty() ? "conflict" : "missing";
 }
 

@@ -135,6 +135,25 @@ std::optional<Finding> off_path(const RuleContext& context, Finding finding, con
   return finding;
 }
 
+/// The record of the file itself, or null.
+const LibraryFile* file_of(const RuleContext& context, const DriverLibrary& library) {
+  const auto& files = context.machine.loader.files;
+  const auto file = std::ranges::find(files, library.path, &LibraryFile::path);
+  return file == files.end() ? nullptr : &*file;
+}
+
+/// The first copy on the path is shorter than its headers say. In a container only what the host lent can be repaired by advice
+/// about the driver.
+std::optional<Finding> cut_off(const RuleContext& context, Finding finding, const DriverLibrary& winner) {
+  if (context.in(World::Container) && !winner.bind_mounted) return std::nullopt;
+  const LibraryFile* file = file_of(context, winner);
+  finding.variant = "cut-off";
+  finding.parameters["path"] = winner.path;
+  finding.evidence.push_back(quote(winner, file != nullptr ? words_of_cut(*file) : "cut off"));
+  finding.repair = {make_action("reinstall-driver")};
+  return finding;
+}
+
 /// A file of that name stands first, but is empty or no library: the loader stops there.
 std::optional<Finding> unusable(const RuleContext& context, Finding finding, const DriverLibrary& winner) {
   // Empty files in an image are a matter of the container (stale-driver-libs-in-container).
@@ -156,6 +175,7 @@ std::optional<Finding> missing_library(const RuleContext& context, std::string_v
   finding.parameters = {{"library", std::string(name)}, {"version", driver ? driver->text : "?"}, {"path", ""}};
   if (context.machine.kernel_driver.version.is_known())
     finding.evidence.push_back(gpuvet::quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version"));
+  if (bad_winner && winner->kind == "cut-off") return cut_off(context, std::move(finding), *winner);
   if (bad_winner) return unusable(context, std::move(finding), *winner);
   if (const LoadedModule* manager = loaded_module(context.machine, "nvidia_vgpu_vfio");
       manager != nullptr && name == "libcuda.so.1") {
