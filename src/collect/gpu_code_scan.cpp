@@ -248,17 +248,20 @@ GpuCodeScan scan_gpu_code(System& system, const std::vector<std::string>& paths,
   Queue queue;
   std::mutex guard;  // of `answers` and of the sums in `scan` that the readers write
   std::vector<Answer> answers;
+  const unsigned count = options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+  // A single archive keeps all cores busy by itself; of many files each core has one.
+  GpuCodeScanOptions own = options;
+  if (paths.size() == 1 && !system.is_directory(paths.front())) own.archives.threads = std::min(count, 4U);
   const auto work = [&] {
     Job job;
     while (queue.pop(job)) {
-      Answer answer = examine(system, job, options);
+      Answer answer = examine(system, job, own);
       if (answer.read == 0 && answer.files.empty() && answer.problems.empty()) continue;
       const std::lock_guard lock(guard);
       if (answer.read > 0) ++scan.files_read, scan.bytes_read += answer.read;
       if (!answer.files.empty() || !answer.problems.empty()) answers.push_back(std::move(answer));
     }
   };
-  const unsigned count = options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < std::min(count, 64U); ++i) threads.emplace_back(work);
   TreeWalk walk(system, options, queue, scan);

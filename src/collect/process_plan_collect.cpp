@@ -104,11 +104,12 @@ void open_unused_copies(const PlanSource& source, const ProcessPlan& plan) {
   }
 }
 
-/// Extensions of the torch that the first of the plans is about.
-std::optional<ProcessPlan> extensions_of(const PlanSource& source, const std::vector<ProcessPlan>& plans,
+/// Extensions of the torch of the environment that the first target ("python:NAME@PREFIX") is about.
+std::optional<ProcessPlan> extensions_of(const PlanSource& source, const std::string& target,
                                          std::map<std::string, std::vector<std::string>>& lacking) {
-  const auto python = std::ranges::find(plans, "python", &ProcessPlan::kind);
-  const auto* environment = python == plans.end() ? nullptr : environment_named(source.machine, python->prefix);
+  const auto at = target.find('@');
+  if (!target.starts_with("python:") || at == std::string::npos) return std::nullopt;
+  const PythonEnvironment* environment = environment_named(source.machine, target.substr(at + 1));
   const bool has_torch = environment != nullptr && has_distribution(*environment, "torch") && has_cuda_build(*environment);
   return has_torch ? torch_extensions(source, *environment, lacking) : std::nullopt;
 }
@@ -150,9 +151,9 @@ tl::expected<void, PlanError> collect_process_plans(System& system, Machine& mac
     if (plan->kind != "python") open_unused_copies(source, *plan);
     plans.push_back(std::move(*plan));
   }
-  if (plans.empty()) return {};
   std::map<std::string, std::vector<std::string>> lacking;
-  auto extensions = extensions_of(source, plans, lacking);
+  auto extensions = extensions_of(source, targets.front(), lacking);
+  if (plans.empty() && !extensions) return {};
   objects.store(machine.loader);
   fill_releases(source, machine.loader);
   add_wanted_symbols(source, machine.loader);

@@ -55,7 +55,7 @@ std::optional<DamagedFile> refused_file(const ProcessView& view) {
     const bool main = missing.name == missing.blocked_by && view.now.objects.empty();
     // What blocks a program's libraries is told with the libraries that it lacks.
     if (main || (!is_program(view) && says_damaged(missing.error)))
-      return DamagedFile{missing.blocked_by, nullptr, missing.error, main, true};
+      return DamagedFile{missing.blocked_by, nullptr, missing.error, main && view.plan->kind != "library", true};
   }
   return std::nullopt;
 }
