@@ -260,6 +260,40 @@ std::optional<Finding> stub_in_process(const RuleContext& context) {
   return std::nullopt;
 }
 
+/// What leads a process to this copy.
+Action away_with_copy(const ProcessView& view, const LoadedObject& copy) {
+  const std::string folder = folder_of_object(copy);
+  if (by_variable(copy)) return make_action("remove-from-ld-library-path", {{"folder", folder}});
+  if (copy.rule == "RUNPATH" || copy.rule.starts_with("RPATH"))
+    return make_action("remove-folder-from-rpath", {{"folder", folder}, {"program", asked_by(view, copy)}});
+  return make_action("move-stray-library", {{"path", copy.path}});
+}
+
+/// One process that maps two different drivers' libraries: by two names, or by paths.
+std::optional<Finding> two_in_process(const RuleContext& context) {
+  for (const ProcessView& view : sure_forecasts(context)) {
+    auto copies = loaded_libraries(view.now, "libcuda");
+    std::erase_if(copies, [](const LoadedObject* o) { return o->file->stub || !o->file->driver_version.is_known(); });
+    const auto other = std::ranges::find_if(copies, [&](const LoadedObject* o) {
+      return *o->file->driver_version.get() != *copies.front()->file->driver_version.get();
+    });
+    if (other == copies.end()) continue;
+    Finding finding;
+    finding.severity = Severity::Warning;
+    finding.variant = "process";
+    finding.parameters = {{"process", view.label()},
+                          {"path", copies.front()->path},
+                          {"version", *copies.front()->file->driver_version.get()},
+                          {"other", (*other)->path},
+                          {"other_version", *(*other)->file->driver_version.get()}};
+    finding.evidence = {gpuvet::quote(view, *copies.front()), gpuvet::quote(view, **other)};
+    const bool first_is_right = !context.loaded_driver || copies.front()->file->driver_version.is(context.loaded_driver->text);
+    finding.repair = {away_with_copy(view, first_is_right ? **other : *copies.front())};
+    return finding;
+  }
+  return std::nullopt;
+}
+
 /// A machine that only builds: no kernel driver, no GPU passed in, no real library. There the stub is what it is made for.
 bool only_builds(const RuleContext& context) {
   if (context.machine.source == "text") return false;
@@ -328,6 +362,7 @@ std::optional<Finding> libcuda_so_symlink_missing(const RuleContext& context) {
 }
 
 std::optional<Finding> multiple_libcuda(const RuleContext& context) {
+  if (auto finding = two_in_process(context)) return finding;
   if (context.libcuda == nullptr || context.libcuda->kind != "driver") return std::nullopt;
   Finding finding;
   finding.severity = Severity::Note;
