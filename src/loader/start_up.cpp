@@ -13,23 +13,6 @@ std::string variable(const LoadState& state, const std::string& name) {
   return found == state.environment.end() ? std::string() : found->second;
 }
 
-void prepare_folders(LoadState& state) {
-  const auto& rules = state.rules;
-  state.hwcaps_folders = hwcaps_folders(rules);
-  const auto list = rules.secure ? std::string() : variable(state, "LD_LIBRARY_PATH");
-  if (state.musl()) {
-    std::string present;
-    for (const auto element : split_list(list, ":\n"))
-      if (!element.empty()) present.append(present.empty() ? "" : ":").append(element);
-    state.library_path = places_of(state, present, ":", -1, "LD_LIBRARY_PATH");
-    static const std::vector<std::string> usual{"/lib", "/usr/local/lib", "/usr/lib"};
-    state.defaults = places_of(state, rules.musl_path.empty() ? usual : rules.musl_path);
-    return;
-  }
-  state.library_path = places_of(state, list, ":;", 0, "LD_LIBRARY_PATH");
-  state.defaults = places_of(state, rules.defaults);
-}
-
 /// Variables that change the search in ways that are not followed here.
 void note_unfollowed(LoadState& state) {
   if (state.musl() || state.rules.secure) return;
@@ -82,6 +65,23 @@ std::string error_of_main(const LibraryFile& file, bool is_library) {
 }
 
 }  // namespace
+
+void prepare_folders(LoadState& state) {
+  const auto& rules = state.rules;
+  state.hwcaps_folders = hwcaps_folders(rules);
+  const auto list = rules.secure ? std::string() : variable(state, "LD_LIBRARY_PATH");
+  if (state.musl()) {
+    std::string present;
+    for (const auto element : split_list(list, ":\n"))
+      if (!element.empty()) present.append(present.empty() ? "" : ":").append(element);
+    state.library_path = places_of(state, present, ":", -1, "LD_LIBRARY_PATH");
+    static const std::vector<std::string> usual{"/lib", "/usr/local/lib", "/usr/lib"};
+    state.defaults = places_of(state, rules.musl_path.empty() ? usual : rules.musl_path);
+    return;
+  }
+  state.library_path = places_of(state, list, ":;", 0, "LD_LIBRARY_PATH");
+  state.defaults = places_of(state, rules.defaults);
+}
 
 bool load_main(LoadState& state, const std::string& path, bool is_library) {
   const auto absolute = absolute_path(state, path);
