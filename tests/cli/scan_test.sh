@@ -142,6 +142,8 @@ expect_exit 0 "$gpuvet" scan links/a.so --gpu sm_90
 head -c $(($(stat -c %s hopper.so) / 4)) hopper.so >broken.so
 expect_exit 3 "$gpuvet" scan broken.so --gpu sm_90 --width 200
 expect_out "cut off: needs at least"
+expect_exit 3 "$gpuvet" scan broken.so --gpu sm_90 --lang zh --width 200
+expect_out "文件不完整"
 
 # Inside a root, absolute links stay inside.
 mkdir -p root/opt; cp hopper.so root/opt/x.so; ln -s /etc/passwd root/opt/out
