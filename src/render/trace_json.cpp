@@ -66,12 +66,6 @@ void write_object(JsonWriter& w, const TraceReport& report, const LoadedObject& 
   string_or_null(w, "needed_by", path_of(report, object.loader));
   string_or_null(w, "opened_by", why_of(report, object.step));
   string_or_null(w, "version", object.file == nullptr ? "" : release_of(*object.file));
-  if (object.file != nullptr && object.file->whole_size != 0) {
-    w.key("whole_size");
-    w.natural(static_cast<std::uint64_t>(object.file->whole_size));
-    w.key("size");
-    w.natural(static_cast<std::uint64_t>(object.file->size));
-  }
   w.key("shadows");
   w.begin_array();
   for (const ShadowedCopy& copy : object.shadows) {
@@ -83,6 +77,21 @@ void write_object(JsonWriter& w, const TraceReport& report, const LoadedObject& 
   }
   w.end_array();
   w.end_object();
+}
+
+void write_cut_off(JsonWriter& w, const TraceReport& report) {
+  w.key("cut_off");
+  w.begin_array();
+  for (const LoadedObject* object : cut_off_objects(report)) {
+    w.begin_object();
+    w.field("path", object->path);
+    w.key("whole_size");
+    w.natural(static_cast<std::uint64_t>(object->file->whole_size));
+    w.key("size");
+    w.natural(static_cast<std::uint64_t>(object->file->size));
+    w.end_object();
+  }
+  w.end_array();
 }
 
 void write_missing(JsonWriter& w, const TraceReport& report, const MissingLibrary& library) {
@@ -186,6 +195,7 @@ void write_report(JsonWriter& w, const TraceReport& report, Language language) {
       if (is_later(report, library.step) == later) write_missing(w, report, library);
     w.end_array();
   }
+  write_cut_off(w, report);
   w.key("conflicts");
   w.begin_array();
   for (const SymbolConflict& conflict : report.conflicts.conflicts) write_conflict(w, report, conflict, language);

@@ -107,7 +107,7 @@ expect_out '"whole_size"'
 expect_exit 1 "$gpuvet" trace ./cut --lang zh
 expect_out "不完整"
 mkdir -p short && head -c 9000 app/libuser.so >short/libuser.so
-expect_exit 1 env LD_PRELOAD="$work/short/libuser.so" "$gpuvet" trace app/program --width 200
+expect_exit 1 env LD_LIBRARY_PATH="$work/short" "$gpuvet" trace app/program --width 200
 expect_out "$work/short/libuser.so is cut off"
 if command -v objcopy >/dev/null; then
   echo 'int whole(void){return 1;}' | gcc -g -shared -fPIC -xc - -o whole.so
