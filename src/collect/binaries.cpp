@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t max_files = 32;
 constexpr int max_milliseconds = 500;
-constexpr int max_milliseconds_of_program = 20'000;
+constexpr int max_milliseconds_of_program = 20'000, max_milliseconds_of_extension = 2'000;
 constexpr std::uint64_t most_bytes_without_gpu = std::uint64_t{256} << 20;
 constexpr std::uint64_t most_bytes_of_more_proof = std::uint64_t{64} << 20;
 
@@ -26,6 +26,12 @@ bool is_of_nvidia(std::string_view soname) {
   for (const char* start : {"libcu", "libnv", "libnccl", "libnpp"})
     if (soname.starts_with(start)) return true;
   return false;
+}
+
+bool links_cuda(const LibraryFile& file) {
+  return std::ranges::any_of(file.needed, [](const std::string& needed) {
+    return needed.starts_with("libcudart.so") || needed.starts_with("libcuda.so") || needed.starts_with("libc10_cuda.so");
+  });
 }
 
 /// Files that may have kernels: they use a CUDA runtime or the driver, are called so, or carry a runtime inside (a program's
@@ -38,9 +44,7 @@ bool may_have_kernels(const LoadedObject& object, const ProcessPlan& plan) {
   const std::string_view name = base_name(object.path);
   for (const char* part : {"cuda", "tensorflow", "xla"})
     if (name.find(part) != std::string_view::npos) return true;
-  return std::ranges::any_of(file.needed, [](const std::string& needed) {
-    return needed.starts_with("libcudart.so") || needed.starts_with("libcuda.so") || needed.starts_with("libc10_cuda.so");
-  });
+  return links_cuda(file);
 }
 
 /// CUDA majors of a library with code for many GPUs; none for other files. CUPTI does nobody's work.
@@ -77,6 +81,7 @@ FilesWithKernels files_with_kernels(const Machine& machine, const Knowledge& kno
   FilesWithKernels found;
   ViewSource source(machine.loader);
   for (const ProcessPlan& plan : machine.loader.plans) {
+    if (plan.kind == extensions_kind) continue;
     const bool of_program = plan.kind != "python";
     const LibraryFile* program = source.open(main_path_of(plan));
     const Forecast all = forecast(source, machine_loader_rules(machine, program), plan, machine.environment);
@@ -89,6 +94,20 @@ FilesWithKernels files_with_kernels(const Machine& machine, const Knowledge& kno
   }
   std::ranges::stable_sort(found.libraries, {}, &LibraryFile::size);
   return found;
+}
+
+/// Modules that packages bring for torch and that call CUDA.
+std::vector<std::string> extensions_with_kernels(const Machine& machine) {
+  std::vector<std::string> paths;
+  ViewSource source(machine.loader);
+  for (const ProcessPlan& plan : machine.loader.plans) {
+    if (plan.kind != extensions_kind) continue;
+    for (const LoadStep& step : plan.steps) {
+      const LibraryFile* file = step.names.empty() ? nullptr : source.open(step.names.front());
+      if (file != nullptr && links_cuda(*file)) paths.push_back(file->path);
+    }
+  }
+  return paths;
 }
 
 /// Every GPU here has machine code among what was found.
@@ -109,17 +128,17 @@ std::vector<ComputeCapability> capabilities_here(const Machine& machine, const K
 }
 
 /// Headers tell what the CUDA runtime finds. Before a program is said to lack code, its whole file is searched. Where no GPU is
-/// seen, small files are: the answer may be asked of a snapshot, for another machine's GPU.
-GpuCodeFile read_code(FileReader& reader, bool of_program, const std::vector<ComputeCapability>& gpus) {
+/// seen, small files are: the answer may be asked of a snapshot, for another machine's GPU. `whole_file_ms` 0: headers do.
+GpuCodeFile read_code(FileReader& reader, int whole_file_ms, const std::vector<ComputeCapability>& gpus) {
   GpuCodeOptions options;
   options.headers_only = true;
   options.decompress_limit = 0;
   options.time_limit_ms = max_milliseconds;
   GpuCodeFile file = read_gpu_code(reader, options);
-  if (!of_program || file.targets.empty() || serves_all(file, gpus)) return file;
+  if (whole_file_ms == 0 || file.targets.empty() || serves_all(file, gpus)) return file;
   if (gpus.empty() && reader.size() > most_bytes_without_gpu) return file;
   options = GpuCodeOptions();
-  options.time_limit_ms = max_milliseconds_of_program;
+  options.time_limit_ms = whole_file_ms;
   return read_gpu_code(reader, options);
 }
 
@@ -184,11 +203,20 @@ void collect_gpu_code(System& system, Machine& machine) {
   const auto gpus = capabilities_here(machine, knowledge);
   const FilesWithKernels files = files_with_kernels(machine, knowledge, gpus);
   std::vector<GpuCodeFile> found;
+  const auto add = [&](const std::string& path, int whole_file_ms) {
+    if (const auto reader = system.open(path)) keep(system, path, read_code(**reader, whole_file_ms, gpus), found);
+  };
   for (const auto& [path, of_program] : files.own) {
     if (found.size() >= max_files) break;
-    if (const auto reader = system.open(path)) keep(system, path, read_code(**reader, of_program, gpus), found);
+    add(path, of_program ? max_milliseconds_of_program : 0);
   }
   read_libraries(system, files.libraries, gpus, knowledge, found);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(max_milliseconds_of_extension);
+  for (const std::string& path : extensions_with_kernels(machine)) {
+    if (found.size() >= 2 * max_files || std::chrono::steady_clock::now() > end) break;
+    const bool known = std::ranges::any_of(found, [&](const GpuCodeFile& file) { return file.path == path; });
+    if (!known) add(path, gpus.empty() ? 0 : max_milliseconds_of_extension);
+  }
   machine.gpu_code = Fact<std::vector<GpuCodeFile>>::known(std::move(found));
 }
 

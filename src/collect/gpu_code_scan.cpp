@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "elf/cut_off.h"
 #include "elf/gpu_code.h"
 
 namespace gpuvet {
@@ -85,10 +86,24 @@ void read_archive(FileReader& reader, const Job& job, const ArchiveLimits& limit
   }
 }
 
+/// A library that broke off has lost its section table, and perhaps its GPU code. In a tree only what shows such code, or is
+/// called a library, is worth a word: compilers' test data is full of damaged files.
+void note_cut_off(FileReader& reader, const Job& job, GpuCodeFile& file) {
+  const auto header = read_elf_header(reader);
+  if (!header) return;
+  const std::uint64_t whole = whole_size_if_cut({reader, *header, read_segments(reader, *header)});
+  if (whole == 0) return;
+  const bool is_library = job.path.ends_with(".so") || job.path.find(".so.") != std::string::npos;
+  if (!job.named && !is_library && !shows_gpu_code(file)) return;
+  file.state = "damaged";
+  file.problem = "cut off: needs at least " + std::to_string(whole) + " bytes, has " + std::to_string(reader.size());
+}
+
 void read_file(FileReader& reader, const Job& job, Answer& answer) {
   GpuCodeFile file = read_gpu_code(reader);
   file.path = file.real_path = job.path;
   file.size = static_cast<std::int64_t>(reader.size());
+  note_cut_off(reader, job, file);
   if (!file.state.empty() && file.state != "headers") answer.problems.push_back({job.path, file.problem});
   if (job.named || shows_gpu_code(file) || !file.state.empty()) answer.files.push_back(std::move(file));
 }
@@ -233,17 +248,20 @@ GpuCodeScan scan_gpu_code(System& system, const std::vector<std::string>& paths,
   Queue queue;
   std::mutex guard;  // of `answers` and of the sums in `scan` that the readers write
   std::vector<Answer> answers;
+  const unsigned count = options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+  // A single archive keeps all cores busy by itself; of many files each core has one.
+  GpuCodeScanOptions own = options;
+  if (paths.size() == 1 && !system.is_directory(paths.front())) own.archives.threads = std::min(count, 4U);
   const auto work = [&] {
     Job job;
     while (queue.pop(job)) {
-      Answer answer = examine(system, job, options);
+      Answer answer = examine(system, job, own);
       if (answer.read == 0 && answer.files.empty() && answer.problems.empty()) continue;
       const std::lock_guard lock(guard);
       if (answer.read > 0) ++scan.files_read, scan.bytes_read += answer.read;
       if (!answer.files.empty() || !answer.problems.empty()) answers.push_back(std::move(answer));
     }
   };
-  const unsigned count = options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < std::min(count, 64U); ++i) threads.emplace_back(work);
   TreeWalk walk(system, options, queue, scan);

@@ -1,6 +1,6 @@
 #pragma once
 // What a new process' dynamic loader sees of the driver's libraries. Filled by collect_user_driver before the copies are judged
-// by the resolver.
+// by the search.
 
 #include <string>
 #include <string_view>

@@ -104,6 +104,16 @@ void open_unused_copies(const PlanSource& source, const ProcessPlan& plan) {
   }
 }
 
+/// Extensions of the torch of the environment that the first target ("python:NAME@PREFIX") is about.
+std::optional<ProcessPlan> extensions_of(const PlanSource& source, const std::string& target,
+                                         std::map<std::string, std::vector<std::string>>& lacking) {
+  const auto at = target.find('@');
+  if (!target.starts_with("python:") || at == std::string::npos) return std::nullopt;
+  const PythonEnvironment* environment = environment_named(source.machine, target.substr(at + 1));
+  const bool has_torch = environment != nullptr && has_distribution(*environment, "torch") && has_cuda_build(*environment);
+  return has_torch ? torch_extensions(source, *environment, lacking) : std::nullopt;
+}
+
 /// Releases of the CUDA libraries among the files, each file once.
 void fill_releases(const PlanSource& source, LoaderView& view) {
   std::map<std::string, Fact<std::string>> by_inode;
@@ -141,12 +151,18 @@ tl::expected<void, PlanError> collect_process_plans(System& system, Machine& mac
     if (plan->kind != "python") open_unused_copies(source, *plan);
     plans.push_back(std::move(*plan));
   }
-  if (plans.empty()) return {};
+  std::map<std::string, std::vector<std::string>> lacking;
+  auto extensions = extensions_of(source, targets.front(), lacking);
+  if (plans.empty() && !extensions) return {};
   objects.store(machine.loader);
   fill_releases(source, machine.loader);
   add_wanted_symbols(source, machine.loader);
+  for (LibraryFile& file : machine.loader.files)
+    if (const auto found = lacking.find(file.path); found != lacking.end())
+      file.wanted_symbols.insert(file.wanted_symbols.end(), found->second.begin(), found->second.end());
   for (const ProcessPlan& plan : plans)
     if (plan.kind != "python") add_static_runtimes(source, plan, machine.loader);
+  if (extensions) plans.push_back(std::move(*extensions));
   machine.loader.plans = std::move(plans);
   return {};
 }

@@ -51,7 +51,8 @@ using Copies = std::map<std::string, std::vector<LibraryFile*>, std::less<>>;  /
 Copies copies_of(LoaderView& view) {
   Copies out;
   for (LibraryFile& file : view.files) {
-    if (file.state != "elf" || file.soname.empty()) continue;
+    // What a file that is cut off has lost says nothing of its release.
+    if (file.state != "elf" || file.soname.empty() || file.whole_size != 0) continue;
     auto& same = out[file.soname];
     if (std::ranges::none_of(same, [&](const LibraryFile* f) { return f->inode == file.inode; })) same.push_back(&file);
   }

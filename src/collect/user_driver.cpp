@@ -6,7 +6,7 @@
 
 #include "collect/loader_view.h"
 #include "collect/package_owner.h"
-#include "loader/resolve.h"
+#include "loader/find_library.h"
 
 namespace gpuvet {
 namespace {
@@ -41,6 +41,7 @@ bool is_compat_path(std::string_view path) {
 std::string kind_of(const LibraryFile& file) {
   if (file.state == "empty" || file.state == "dangling") return file.state;
   if (file.state != "elf") return file.state == "unreadable" ? "driver" : "not-elf";
+  if (file.whole_size != 0) return "cut-off";
   if (file.stub) return "stub";
   if (file.real_path.starts_with("/usr/lib/wsl/"sv) || file.path.starts_with("/usr/lib/wsl/"sv)) return "wsl";
   if (is_compat_path(file.real_path) || is_compat_path(file.path)) return "compat";
@@ -116,7 +117,7 @@ class Copies {
   }
 
   /// Marks the copy that the loader takes, be it a broken one.
-  void mark_winner(const Resolution& resolution, const std::string& soname) {
+  void mark_winner(const FoundLibrary& resolution, const std::string& soname) {
     const auto* file = resolution.file != nullptr ? resolution.file : resolution.blocked_by;
     if (file == nullptr) return;
     const auto found = index_.find(copy_key(*file, soname));
@@ -181,7 +182,7 @@ void collect_user_driver(System& system, const CollectOptions& /*options*/, Mach
   }
   const auto kind = program_kind(system, machine);
   for (const auto& soname : sonames)
-    copies.mark_winner(resolve_library(view, machine.environment, soname, kind.elf_class, kind.machine), soname);
+    copies.mark_winner(find_library(machine, machine.environment, soname, kind.elf_class, kind.machine), soname);
 
   const auto mounts = read_mount_points(system);
   for (auto& library : copies.libraries)
@@ -189,7 +190,7 @@ void collect_user_driver(System& system, const CollectOptions& /*options*/, Mach
   fill_owners(system, machine, copies.libraries);
 
   driver.libraries = Fact<std::vector<DriverLibrary>>::known(std::move(copies.libraries));
-  const auto link = resolve_library(view, machine.environment, "libcuda.so", kind.elf_class, kind.machine);
+  const auto link = find_library(machine, machine.environment, "libcuda.so", kind.elf_class, kind.machine);
   driver.libcuda_dev_link = Fact<bool>::known(link.file != nullptr, {link.file ? link.file->path : "loader", 0, ""});
   driver.search_complete =
       Fact<bool>::known(problems.empty(), {problems.empty() ? "" : "loader", 0, problems.empty() ? "" : problems.front()});

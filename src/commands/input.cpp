@@ -6,6 +6,7 @@
 #include "collect/process_plan.h"
 #include "collect/working_folder.h"
 #include "commands/plan_words.h"
+#include "loader/machine_rules.h"
 #include "model/json.h"
 #include "render/messages.h"
 #include "rules/software.h"
@@ -110,14 +111,14 @@ bool has_plan_of(const Machine& machine, const std::string& target) {
 std::string programs_in(const Machine& machine) {
   std::string text;
   for (const ProcessPlan& plan : machine.loader.plans)
-    if (plan.kind != "python") text += (text.empty() ? "" : ", ") + printable(plan.name);
+    if (is_program_plan(plan)) text += (text.empty() ? "" : ", ") + printable(plan.name);
   return text.empty() ? text : " (--for " + text + ")";
 }
 
 /// What a snapshot is asked for: the program that it was made for where nothing was said, or where only its name was.
 void ask_snapshot(const Machine& machine, Purpose& purpose) {
   const auto asked = [&](const ProcessPlan& plan) {
-    return plan.kind != "python" && (!purpose.asked() || plan.name.substr(plan.name.rfind('/') + 1) == purpose.text);
+    return is_program_plan(plan) && (!purpose.asked() || plan.name.substr(plan.name.rfind('/') + 1) == purpose.text);
   };
   if (purpose.asked() && !is_plain_name(purpose)) return;
   const auto plan = std::ranges::find_if(machine.loader.plans, asked);

@@ -7,7 +7,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <new>
+#include <thread>
 #include <vector>
 
 #include "elf/gpu_code.h"
@@ -36,25 +41,40 @@ bool looks_like_ptx(std::string_view head, std::string_view name) {
 
 bool is_tar(std::string_view head) { return head.size() >= 262 && head.substr(257, 5) == "ustar"; }
 
-/// What all levels of one archive share.
+/// What all levels of one archive share, and all who read it.
 struct Budget {
   const ArchiveLimits& limits;
-  std::uint64_t in = 0, out = 0;
-  std::int64_t members = 0;
-  bool exceeded = false;
+  std::atomic<std::uint64_t> in = 0, out = 0;
+  std::atomic<std::int64_t> members = 0;
+  std::atomic<bool> exceeded = false;
 
   bool take(std::uint64_t bytes) {
-    out += bytes;
-    exceeded |= out > limits.output || (out > limits.free_output && out / limits.ratio > in);
+    const std::uint64_t all = out += bytes;
+    if (all > limits.output || (all > limits.free_output && all / limits.ratio > in)) exceeded = true;
     return !exceeded;
   }
+};
+
+/// Which members somebody reads already: readers of one archive go through the same members in the same order.
+class Claims {
+ public:
+  bool take(std::int64_t member) {
+    const std::lock_guard lock(mutex_);
+    if (taken_.size() <= static_cast<std::size_t>(member)) taken_.resize(static_cast<std::size_t>(member) + 1);
+    if (taken_[static_cast<std::size_t>(member)]) return false;
+    return taken_[static_cast<std::size_t>(member)] = true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<bool> taken_;
 };
 
 /// Bytes of the archive file for libarchive.
 struct Source {
   FileReader& file;
   Budget& budget;
-  std::uint64_t offset = 0;
+  std::uint64_t offset = 0, before_open = 0;
   bool open = false;  ///< the first member was reached: a zip's directory is read
   bool failed = false;
   std::vector<char> buffer = std::vector<char>(block_size);
@@ -62,7 +82,7 @@ struct Source {
   static la_ssize_t read(archive*, void* data, const void** block) {
     Source& self = *static_cast<Source*>(data);
     *block = self.buffer.data();
-    if (!self.open && self.budget.in > self.budget.limits.directory) {
+    if (!self.open && self.before_open > self.budget.limits.directory) {
       self.budget.exceeded = true;
       return -1;
     }
@@ -73,6 +93,7 @@ struct Source {
     }
     self.offset += *got;
     self.budget.in += *got;
+    if (!self.open) self.before_open += *got;
     return static_cast<la_ssize_t>(*got);
   }
   static la_int64_t skip(archive*, void* data, la_int64_t request) {
@@ -140,8 +161,9 @@ std::string member_name(archive_entry* entry, std::int64_t number) {
 /// One archive, or an archive inside of one.
 class Walk {
  public:
-  Walk(archive* handle, std::string prefix, Budget& budget, const std::function<void(GpuCodeFile)>& found, int depth)
-      : archive_(handle), prefix_(std::move(prefix)), budget_(budget), found_(found), depth_(depth) {}
+  Walk(archive* handle, std::string prefix, Budget& budget, const std::function<void(GpuCodeFile)>& found, int depth,
+       Claims* claims = nullptr)
+      : archive_(handle), prefix_(std::move(prefix)), budget_(budget), found_(found), depth_(depth), claims_(claims) {}
 
   ArchiveOutcome run(bool& opened) {
     ArchiveOutcome outcome;
@@ -152,6 +174,9 @@ class Walk {
       if (result == ARCHIVE_EOF) break;
       if (result < ARCHIVE_WARN) return finish(outcome, "damaged", error_text());
       ++outcome.members;
+      member_ = outcome.members;
+      if (outcome.members > budget_.limits.members) return finish(outcome, "limit", "too many members");
+      if (claims_ != nullptr && !claims_->take(outcome.members)) continue;
       if (++budget_.members > budget_.limits.members) return finish(outcome, "limit", "too many members");
       const auto type = archive_entry_filetype(entry);
       if (type != AE_IFREG && type != 0) continue;  // 0: an ar member without a mode
@@ -166,6 +191,10 @@ class Walk {
     if (encrypted_ > 0) return finish(outcome, "unreadable", std::to_string(encrypted_) + " encrypted members");
     return outcome;
   }
+
+  std::int64_t member() const { return member_; }            ///< that is read now, from 1
+  std::int64_t encrypted() const { return encrypted_; }      ///< members
+  std::int64_t first_inner() const { return first_inner_; }  ///< member whose archive could not be read to its end; 0: none
 
  private:
   ArchiveOutcome finish(ArchiveOutcome outcome, std::string state, std::string problem) const {
@@ -266,7 +295,10 @@ class Walk {
     if (!inner || archive_read_open(inner.get(), &source, nullptr, &MemberSource::read, nullptr) != ARCHIVE_OK) return true;
     bool opened = false;
     const ArchiveOutcome outcome = Walk(inner.get(), prefix_ + ":" + name, budget_, found_, depth_ + 1).run(opened);
-    if (!outcome.state.empty()) inner_ = {outcome.state, name + ": " + outcome.problem, 0};
+    if (!outcome.state.empty() && inner_.state.empty()) {
+      inner_ = {outcome.state, name + ": " + outcome.problem, 0};
+      first_inner_ = member_;
+    }
     return !budget_.exceeded;
   }
 
@@ -275,6 +307,8 @@ class Walk {
   Budget& budget_;
   const std::function<void(GpuCodeFile)>& found_;
   int depth_;
+  Claims* claims_;  ///< null: all members are this one's
+  std::int64_t member_ = 0, first_inner_ = 0;
   la_int64_t position_ = 0;  ///< in the current member: bytes that were fed or looked at
   std::int64_t encrypted_ = 0;
   ArchiveOutcome inner_;
@@ -303,21 +337,111 @@ FileSort sort_of_file(std::string_view head, std::string_view name) {
   return looks_like_ptx(head, name) ? FileSort::Code : FileSort::Nothing;
 }
 
-ArchiveOutcome read_gpu_code_archive(FileReader& file, std::string_view path, const ArchiveLimits& limits,
-                                     const std::function<void(GpuCodeFile)>& found) {
-  Budget budget{limits};
-  Source source{file, budget};
-  Handle handle = new_reader();
+namespace {
+
+/// A member with its place in the archive.
+struct FoundMember {
+  std::int64_t member = 0;
+  GpuCodeFile file;
+};
+
+/// What one of several readers of an archive came to.
+struct Part {
+  ArchiveOutcome outcome;
+  std::vector<FoundMember> found;
+  std::int64_t encrypted = 0, first_inner = 0;
+};
+
+ArchiveOutcome open_archive(Source& source, Handle& handle) {
+  handle = new_reader();
   if (!handle) return {"unreadable", "no memory", 0};
   archive_read_set_read_callback(handle.get(), &Source::read);
   archive_read_set_skip_callback(handle.get(), &Source::skip);
   archive_read_set_seek_callback(handle.get(), &Source::seek);
   archive_read_set_callback_data(handle.get(), &source);
-  if (archive_read_open1(handle.get()) != ARCHIVE_OK) {
-    const char* text = archive_error_string(handle.get());
-    return {budget.exceeded ? "limit" : "damaged", text != nullptr ? text : "not readable", 0};
+  if (archive_read_open1(handle.get()) == ARCHIVE_OK) return {};
+  const char* text = archive_error_string(handle.get());
+  return {source.budget.exceeded ? "limit" : "damaged", text != nullptr ? text : "not readable", 0};
+}
+
+Part read_part(FileReader& file, std::string_view path, Budget& budget, Claims& claims) {
+  Part part;
+  Source source{file, budget};
+  Handle handle;
+  part.outcome = open_archive(source, handle);
+  if (!part.outcome.state.empty()) return part;
+  const Walk* now = nullptr;
+  const std::function<void(GpuCodeFile)> found = [&](GpuCodeFile one) { part.found.push_back({now->member(), std::move(one)}); };
+  Walk walk(handle.get(), std::string(path), budget, found, 0, &claims);
+  now = &walk;
+  part.outcome = walk.run(source.open);
+  part.encrypted = walk.encrypted();
+  part.first_inner = walk.first_inner();
+  if (source.failed) part.outcome.state = "unreadable";
+  return part;
+}
+
+Part read_part_safely(FileReader& file, std::string_view path, Budget& budget, Claims& claims) {
+  try {
+    return read_part(file, path, budget, claims);
+  } catch (const std::bad_alloc&) {  // must not leave a thread
+    Part part;
+    part.outcome = {"unreadable", "not enough memory", 0};
+    return part;
   }
-  ArchiveOutcome outcome = Walk(handle.get(), std::string(path), budget, found, 0).run(source.open);
+}
+
+/// One outcome of all: what each of them meets (a damaged directory) is told once; of what single ones met that of the first
+/// member.
+ArchiveOutcome joined_outcome(const std::vector<Part>& parts) {
+  std::int64_t encrypted = 0;
+  const Part* told = nullptr;
+  for (const Part& part : parts) {
+    encrypted += part.encrypted;
+    if (part.outcome.state.empty()) continue;
+    const bool sooner =
+        told != nullptr && part.first_inner != 0 && told->first_inner != 0 && part.first_inner < told->first_inner;
+    const bool graver = told != nullptr && told->outcome.state == "unreadable" && told->encrypted > 0 && part.encrypted == 0;
+    if (told == nullptr || sooner || graver) told = &part;
+  }
+  ArchiveOutcome outcome = told != nullptr ? told->outcome : parts.front().outcome;
+  if (told != nullptr && told->encrypted > 0 && outcome.state == "unreadable")
+    outcome.problem = std::to_string(encrypted) + " encrypted members";
+  return outcome;
+}
+
+ArchiveOutcome read_by_parts(FileReader& file, std::string_view path, Budget& budget,
+                             const std::function<void(GpuCodeFile)>& found) {
+  Claims claims;
+  std::vector<Part> parts(std::min(budget.limits.threads, 16U));
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    threads.emplace_back([&, i] { parts[i] = read_part_safely(file, path, budget, claims); });
+  parts[0] = read_part_safely(file, path, budget, claims);
+  for (std::thread& thread : threads) thread.join();
+  std::vector<FoundMember> all;
+  for (Part& part : parts) std::ranges::move(part.found, std::back_inserter(all));
+  std::ranges::stable_sort(all, {}, &FoundMember::member);
+  for (FoundMember& one : all) found(std::move(one.file));
+  return joined_outcome(parts);
+}
+
+bool is_zip(FileReader& file) {
+  const auto head = file.read_at(0, 4);
+  return head && head->starts_with("PK\3\4");
+}
+
+}  // namespace
+
+ArchiveOutcome read_gpu_code_archive(FileReader& file, std::string_view path, const ArchiveLimits& limits,
+                                     const std::function<void(GpuCodeFile)>& found) {
+  Budget budget{limits};
+  if (limits.threads > 1 && is_zip(file)) return read_by_parts(file, path, budget, found);
+  Source source{file, budget};
+  Handle handle;
+  ArchiveOutcome outcome = open_archive(source, handle);
+  if (!outcome.state.empty()) return outcome;
+  outcome = Walk(handle.get(), std::string(path), budget, found, 0).run(source.open);
   if (source.failed) outcome.state = "unreadable";
   return outcome;
 }

@@ -30,6 +30,8 @@ struct ArchiveLimits {
   std::uint64_t ratio = 200;                             ///< then at most so many bytes out for one byte in
   std::uint64_t directory = std::uint64_t{12} << 20;     ///< of a zip: read before its first member
   std::int64_t members = 400000;
+  /// Of a zip, whose members decompress independently: so many at once, each with a reader of its own (some 20 MiB).
+  unsigned threads = 1;
 };
 
 struct ArchiveOutcome {
@@ -39,7 +41,7 @@ struct ArchiveOutcome {
 };
 
 /// Calls `found` with each member that has GPU code, or that could not be read to its end, in the order of the archive. `path` is
-/// the archive's: members are "PATH:MEMBER".
+/// the archive's: members are "PATH:MEMBER". With several threads `file` is read by all of them.
 ArchiveOutcome read_gpu_code_archive(FileReader& file, std::string_view path, const ArchiveLimits& limits,
                                      const std::function<void(GpuCodeFile)>& found);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "elf/cut_off.h"
 #include "elf/driver_version.h"
 #include "elf/dynamic.h"
 #include "elf/elf.h"
@@ -97,6 +98,8 @@ void fill_driver_facts(const ElfFile& elf, const DynamicSection& dynamic, Librar
   const bool has_entry = is_cuda(soname) ? find_symbol(elf, dynamic, "cuInit").has_value() : is_nvml(soname);
   if (has_entry && is_hollow(library)) library.stub = true;
   if (is_nvml(soname) && !library.driver_version.is_known() && is_nvml_stub(elf, dynamic)) library.stub = true;
+  // What is not there speaks for nothing.
+  if (library.whole_size != 0) library.stub = false;
   if (library.stub) library.driver_version = Fact<std::string>::absent();
 }
 
@@ -151,6 +154,7 @@ void fill_dynamic_facts(const ElfFile& elf, const DynamicSection& dynamic, Libra
 /// What stands in the program headers and where they lead.
 void fill_facts(const ElfFile& elf, LibraryFile& library) {
   library.elf_class = elf.header.wide ? "64" : "32";
+  library.whole_size = static_cast<std::int64_t>(whole_size_if_cut(elf));
   library.machine = elf_machine_name(elf.header.machine);
   constexpr std::uint16_t type_core = 4;
   const auto dynamic = elf.header.type == type_core ? std::nullopt : read_dynamic_section(elf);

@@ -84,6 +84,8 @@ struct LoadState {
 inline constexpr int interpreter_index = -2;
 
 // ---- start_up.cpp -----
+/// Fills library_path, defaults and the hwcaps sub-folders.
+void prepare_folders(LoadState& state);
 /// The program, or a library in its place. False: there is none.
 bool load_main(LoadState& state, const std::string& path, bool is_library);
 void load_preloads(LoadState& state);

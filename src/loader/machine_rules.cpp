@@ -33,6 +33,19 @@ std::string lib_token(const std::vector<std::string>& defaults) {
 
 }  // namespace
 
+std::string extension_words(std::string_view package, std::string_view version) {
+  return "module of " + std::string(package) + " " + std::string(version);
+}
+
+ExtensionOwner owner_of_extension(const LoadStep& step) {
+  constexpr std::string_view start = "module of ";
+  if (!step.why.starts_with(start)) return {};
+  const std::string text = step.why.substr(start.size());
+  const auto space = text.find(' ');
+  if (space == std::string::npos) return {};
+  return {text.substr(0, space), text.substr(space + 1)};
+}
+
 std::string main_path_of(const ProcessPlan& plan) {
   const bool is_library = plan.kind == "library" && !plan.steps.empty() && !plan.steps.front().names.empty();
   return is_library ? plan.steps.front().names.front() : plan.program;

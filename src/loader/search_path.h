@@ -1,5 +1,5 @@
 #pragma once
-// Small rules of the search path that the resolver and the collector share.
+// Small rules of the search path that the loader's search and the collector share.
 
 #include <cstdint>
 #include <optional>

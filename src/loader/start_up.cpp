@@ -1,5 +1,7 @@
 // What is there before any library is searched for: the program, its interpreter, and what is to be preloaded.
 
+#include <algorithm>
+
 #include "loader/load_state.h"
 #include "loader/tokens.h"
 
@@ -9,23 +11,6 @@ namespace {
 std::string variable(const LoadState& state, const std::string& name) {
   const auto found = state.environment.find(name);
   return found == state.environment.end() ? std::string() : found->second;
-}
-
-void prepare_folders(LoadState& state) {
-  const auto& rules = state.rules;
-  state.hwcaps_folders = hwcaps_folders(rules);
-  const auto list = rules.secure ? std::string() : variable(state, "LD_LIBRARY_PATH");
-  if (state.musl()) {
-    std::string present;
-    for (const auto element : split_list(list, ":\n"))
-      if (!element.empty()) present.append(present.empty() ? "" : ":").append(element);
-    state.library_path = places_of(state, present, ":", -1, "LD_LIBRARY_PATH");
-    static const std::vector<std::string> usual{"/lib", "/usr/local/lib", "/usr/lib"};
-    state.defaults = places_of(state, rules.musl_path.empty() ? usual : rules.musl_path);
-    return;
-  }
-  state.library_path = places_of(state, list, ":;", 0, "LD_LIBRARY_PATH");
-  state.defaults = places_of(state, rules.defaults);
 }
 
 /// Variables that change the search in ways that are not followed here.
@@ -65,13 +50,38 @@ void preload(LoadState& state, std::string_view name, std::string_view rule) {
   if (!request.name.empty() && !is_loader) load(state, request);
 }
 
+/// What the kernel refuses to execute (load_elf_binary of fs/binfmt_elf.c): fewer things than the loader refuses to map.
+bool refused_by_kernel(std::string_view loader_error) {
+  static constexpr std::string_view errors[] = {"ELF file data encoding", "ELF file's phentsize", "only ET_DYN and ET_EXEC",
+                                                "cannot read file data", "file too short"};
+  return std::ranges::any_of(errors, [&](std::string_view e) { return loader_error.starts_with(e); });
+}
+
 /// A library in the place of the program has to be one that the loader can map; that it is an executable does not matter there.
 std::string error_of_main(const LibraryFile& file, bool is_library) {
   if (file.state != "elf") return "not an ELF file";
-  return is_library && !file.loader_error.starts_with("cannot dynamically load") ? file.loader_error : std::string();
+  if (!is_library) return refused_by_kernel(file.loader_error) ? "Exec format error" : "";
+  return !file.loader_error.starts_with("cannot dynamically load") ? file.loader_error : std::string();
 }
 
 }  // namespace
+
+void prepare_folders(LoadState& state) {
+  const auto& rules = state.rules;
+  state.hwcaps_folders = hwcaps_folders(rules);
+  const auto list = rules.secure ? std::string() : variable(state, "LD_LIBRARY_PATH");
+  if (state.musl()) {
+    std::string present;
+    for (const auto element : split_list(list, ":\n"))
+      if (!element.empty()) present.append(present.empty() ? "" : ":").append(element);
+    state.library_path = places_of(state, present, ":", -1, "LD_LIBRARY_PATH");
+    static const std::vector<std::string> usual{"/lib", "/usr/local/lib", "/usr/lib"};
+    state.defaults = places_of(state, rules.musl_path.empty() ? usual : rules.musl_path);
+    return;
+  }
+  state.library_path = places_of(state, list, ":;", 0, "LD_LIBRARY_PATH");
+  state.defaults = places_of(state, rules.defaults);
+}
 
 bool load_main(LoadState& state, const std::string& path, bool is_library) {
   const auto absolute = absolute_path(state, path);

@@ -209,6 +209,7 @@ void visit_fields(Visitor&& v, auto&& o, const LibraryFile*) {
   v("real_path", o.real_path);
   v("inode", o.inode);
   v("size", o.size);
+  v("whole_size", o.whole_size);
   v("state", o.state);
   v("loader_error", o.loader_error);
   v("elf_class", o.elf_class);

@@ -254,6 +254,9 @@ struct LibraryFile {
   std::string real_path;  ///< after links
   std::string inode;      ///< "device:inode": equal for the same file
   std::int64_t size = 0;
+  /// Least size by its own headers, where the file is shorter: a download or copy that broke off. No loader looks at that; the
+  /// process ends with SIGBUS. 0: it is whole.
+  std::int64_t whole_size = 0;
   std::string state;  ///< "elf", "empty", "not-elf", "unreadable", "dangling", "too-big"
   /// glibc's own words for why its search ends with an error at this file, as a little-endian loader of the file's own class and
   /// machine sees it. Another class is passed over silently before anything else; another machine after "file too short",
@@ -330,7 +333,7 @@ struct LoadStep {
 /// A process to be forecast: a program, or an interpreter that imports a framework.
 struct ProcessPlan {
   std::string name;              ///< as the user names it: "./llama-server", "torch@/home/x/venv"
-  std::string kind;              ///< "program", "library" (a .so that some program opens), "python"
+  std::string kind;              ///< "program", "library" (a .so that some program opens), "python"; "extensions"
   std::string program;           ///< the main program's file; for a library: empty where no program is known
   std::string prefix;            ///< python: prefix of its environment
   std::string framework;         ///< python: distribution that is imported: "torch"
@@ -397,7 +400,7 @@ struct DriverLibrary {
   std::string name;  ///< "libcuda.so.1"
   std::string path;
   std::string real_path;
-  std::string kind;  ///< "driver", "stub", "compat", "empty", "not-elf", "dangling", "wsl"
+  std::string kind;  ///< "driver", "stub", "compat", "empty", "not-elf", "cut-off", "dangling", "wsl"
   std::string elf_class;
   std::string machine;
   Fact<std::string> version;    ///< read from the file itself

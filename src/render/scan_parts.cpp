@@ -4,6 +4,7 @@
 #include <map>
 
 #include "render/messages.h"
+#include "render/own_words.h"
 #include "render/scan.h"
 
 namespace gpuvet {
@@ -79,8 +80,8 @@ Message message_of(const CodeJudgement& verdict) {
   return Message::ScanNotAllRead;
 }
 
-std::string why_not_read(const GpuCodeFile& file) {
-  if (!file.problem.empty()) return printable(file.problem);
+std::string why_not_read(const GpuCodeFile& file, Language language) {
+  if (!file.problem.empty()) return in_own_words(file.problem, language);
   return file.state.empty() ? "?" : printable(file.state);
 }
 
@@ -188,7 +189,7 @@ std::string scan_verdict_text(const GpuCodeFile& file, const CodeJudgement& verd
                               {"driver", driver_text(verdict)},
                               {"capability", gpu.capability.text()},
                               {"archs", stub_names(file)},
-                              {"why", why_not_read(file)}});
+                              {"why", why_not_read(file, options.language)}});
   add_containers(text, verdict, options);
   return text;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "render/messages.h"
+#include "render/own_words.h"
 #include "render/scan.h"
 #include "render/terminal_text.h"
 
@@ -140,7 +141,8 @@ class TextReport {
     for (std::size_t i = 0; i < report_.problems.size() && i < most; ++i) {
       const auto& [path, why] = report_.problems[i];
       // The reason of a failed open names the path already.
-      line(why.starts_with(path) ? printable(why) : shown(path) + std::string(colon()) + printable(why), "  ", "    ");
+      const std::string reason = in_own_words(why, options_.language);
+      line(why.starts_with(path) ? printable(why) : shown(path) + std::string(colon()) + reason, "  ", "    ");
     }
     if (report_.problems.size() > most)
       line(say(Message::ScanMoreProblems, {{"n", std::to_string(report_.problems.size() - most)}}), "  ", "    ");

@@ -31,6 +31,9 @@ struct ChangedVariable {
   std::string value;
 };
 
+/// Objects whose file is cut off: the loader maps them, and the process ends with SIGBUS.
+std::vector<const LoadedObject*> cut_off_objects(const TraceReport& report);
+
 enum class TraceVerdict : std::uint8_t { Fits, Static, Broken, NotSeen };
 TraceVerdict trace_verdict(const TraceReport& report);
 /// Exit code: 0, 1 or 3.

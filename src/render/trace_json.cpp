@@ -79,6 +79,21 @@ void write_object(JsonWriter& w, const TraceReport& report, const LoadedObject& 
   w.end_object();
 }
 
+void write_cut_off(JsonWriter& w, const TraceReport& report) {
+  w.key("cut_off");
+  w.begin_array();
+  for (const LoadedObject* object : cut_off_objects(report)) {
+    w.begin_object();
+    w.field("path", object->path);
+    w.key("whole_size");
+    w.natural(static_cast<std::uint64_t>(object->file->whole_size));
+    w.key("size");
+    w.natural(static_cast<std::uint64_t>(object->file->size));
+    w.end_object();
+  }
+  w.end_array();
+}
+
 void write_missing(JsonWriter& w, const TraceReport& report, const MissingLibrary& library) {
   w.begin_object();
   w.field("name", library.name);
@@ -157,6 +172,7 @@ std::string_view verdict_key(const TraceReport& report) {
     case TraceVerdict::Broken:
       break;
   }
+  if (!cut_off_objects(report).empty()) return "cut-off";
   return required_missing(report).empty() ? "conflict" : "missing";
 }
 
@@ -179,6 +195,7 @@ void write_report(JsonWriter& w, const TraceReport& report, Language language) {
       if (is_later(report, library.step) == later) write_missing(w, report, library);
     w.end_array();
   }
+  write_cut_off(w, report);
   w.key("conflicts");
   w.begin_array();
   for (const SymbolConflict& conflict : report.conflicts.conflicts) write_conflict(w, report, conflict, language);

@@ -22,7 +22,7 @@ class TraceText {
       : report_(report), options_(options), say_{options.language}, width_(std::clamp(options.width, 40, 200)) {}
 
   std::string render() {
-    if (!report_.is_static) tree();
+    if (!report_.is_static || !cut_off_objects(report_).empty()) tree();
     missing();
     conflicts();
     host();
@@ -108,6 +108,8 @@ class TraceText {
     if (object.path != object.name) text += mark(" → ", " -> ") + printable(object.path);
     if (object.rule != "program") text += " (" + rule_in_words(report_, object, options_.language) + ")";
     lines(text, first, rest, object.rule == "program" ? Style::Bold : Style::Plain);
+    if (const std::string cut = cut_off_text(object, options_.language); !cut.empty())
+      lines(mark("✗ ", "x ") + cut, rest + "  ", rest + "  ", Style::Bad);
     shadows(object, rest);
   }
 

@@ -205,7 +205,16 @@ std::string short_title(std::string title) {
 
 std::string broken_text(const TraceReport& report, Language language) {
   const bool chinese = language == Language::Chinese;
+  if (const auto cut = cut_off_objects(report); !cut.empty()) {
+    const std::string path = printable(cut.front()->path);
+    return chinese ? "无法工作：" + path + " 不完整（退出码 1）。" : "It does not work: " + path + " is cut off (exit code 1).";
+  }
   const auto missing = required_missing(report);
+  if (!missing.empty() && !missing.front()->blocked_by.empty()) {
+    const std::string path = printable(missing.front()->blocked_by), error = printable(missing.front()->error);
+    return chinese ? "无法加载：" + path + "：" + error + "（退出码 1）。"
+                   : "It does not load: " + path + ": " + error + " (exit code 1).";
+  }
   if (!missing.empty()) {
     std::vector<std::string> names;
     for (const MissingLibrary* library : missing) {
@@ -328,7 +337,22 @@ std::vector<const MissingLibrary*> required_missing(const TraceReport& report) {
   return missing;
 }
 
+std::vector<const LoadedObject*> cut_off_objects(const TraceReport& report) {
+  std::vector<const LoadedObject*> cut;
+  for (const LoadedObject& object : report.forecast.objects)
+    if (object.file != nullptr && object.file->whole_size != 0) cut.push_back(&object);
+  return cut;
+}
+
+std::string cut_off_text(const LoadedObject& object, Language language) {
+  if (object.file == nullptr || object.file->whole_size == 0) return {};
+  const std::string needs = std::to_string(object.file->whole_size), has = std::to_string(object.file->size);
+  return language == Language::Chinese ? "文件不完整：至少应有 " + needs + " 字节，实际只有 " + has + " 字节"
+                                       : "cut off: needs at least " + needs + " bytes, has " + has;
+}
+
 TraceVerdict trace_verdict(const TraceReport& report) {
+  if (!cut_off_objects(report).empty()) return TraceVerdict::Broken;
   if (report.is_static) return TraceVerdict::Static;
   if (!required_missing(report).empty() || !report.conflicts.fits()) return TraceVerdict::Broken;
   if (report.forecast.objects.empty()) return TraceVerdict::NotSeen;

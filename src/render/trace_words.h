@@ -39,6 +39,9 @@ std::string verdict_text(const TraceReport& report, Language language);
 /// Key of a conflict's kind in JSON: "symbol-missing".
 std::string_view conflict_kind(SymbolConflict::Kind kind);
 
+/// "cut off: needs at least 968 MiB, has 12 MiB"; empty: the file is whole.
+std::string cut_off_text(const LoadedObject& object, Language language);
+
 /// Required libraries that are missing (an optional one is not).
 std::vector<const MissingLibrary*> required_missing(const TraceReport& report);
 

@@ -220,4 +220,8 @@ std::string join(std::span<const std::string> items, std::string_view separator)
   return text;
 }
 
+std::string words_of_cut(const LibraryFile& file) {
+  return "cut off: needs at least " + std::to_string(file.whole_size) + " bytes, has " + std::to_string(file.size);
+}
+
 }  // namespace gpuvet

@@ -64,6 +64,9 @@ const PciDevice* pci_device(const Machine& machine, std::string_view address);
 /// Laptops and the like by the chassis number of DMI (8, 9, 10, 14, 31, 32); false when not seen.
 bool is_portable(const Machine& machine);
 
+/// "cut off: needs at least 1000 bytes, has 500" of a file that is.
+std::string words_of_cut(const LibraryFile& file);
+
 // ---- quoting -------------------------------------------------------------------------------------------------------
 
 Origin quote(const LogEvent& event);

@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 
+#include "knowledge/gpu_code_verdict.h"
+#include "loader/library_family.h"
+#include "loader/machine_rules.h"
 #include "rules/evidence.h"
 #include "rules/framework.h"
 #include "rules/framework_facts.h"
@@ -93,6 +97,32 @@ std::optional<ExtensionTag> extension_tag(const PythonPackage& package) {
     }
   }
   return std::nullopt;
+}
+
+std::vector<ExtensionModules> extension_modules(const Machine& machine, const PythonEnvironment& environment) {
+  std::vector<ExtensionModules> all;
+  for (const ProcessPlan& plan : machine.loader.plans) {
+    if (plan.kind != extensions_kind || plan.prefix != environment.prefix) continue;
+    for (const LoadStep& step : plan.steps) {
+      const ExtensionOwner owner = owner_of_extension(step);
+      if (owner.package.empty() || step.names.empty()) continue;
+      const std::string& path = step.names.front();
+      const auto file = std::ranges::find(machine.loader.files, path, &LibraryFile::path);
+      if (file == machine.loader.files.end()) continue;
+      if (all.empty() || all.back().package.name != owner.package) {
+        const PythonPackage* known = find_package(environment, owner.package);
+        all.push_back({});
+        if (known != nullptr) all.back().package = *known;
+        all.back().package.name = owner.package;
+        all.back().package.version = owner.version;
+      }
+      all.back().files.push_back(&*file);
+      for (const Origin& problem : plan.problems)
+        if (problem.source == path)
+          all.back().other_python.push_back({path, 0, problem.text.substr(problem.text.rfind(' ') + 1)});
+    }
+  }
+  return all;
 }
 
 namespace framework {
@@ -189,6 +219,50 @@ Severity severity_of(const RuleContext& context, const PythonPackage& package) {
   return meant ? Severity::Error : Severity::Warning;
 }
 
+/// The worse finding, the earlier of equals.
+void keep_worse(std::optional<Finding>& kept, Finding finding) {
+  if (!kept || kept->severity < finding.severity) kept = std::move(finding);
+}
+
+Finding mismatch_finding(const RuleContext& context, const FrameworkInstall& torch, const PythonPackage& package) {
+  Finding finding;
+  finding.severity = severity_of(context, package);
+  finding.parameters = {{"extension", package.name + " " + package.version},
+                        {"name", package.name},
+                        {"torch", torch.version->text},
+                        {"cuda", torch.cuda ? torch.cuda->text() : "-"},
+                        {"environment", label_of(*torch.environment)}};
+  return finding;
+}
+
+/// What the modules themselves say: torch's symbols that this torch does not have, or another Python in all their names.
+std::optional<Finding> mismatch_of_modules(const RuleContext& context, const FrameworkInstall& torch,
+                                           const ExtensionModules& modules) {
+  Finding finding = mismatch_finding(context, torch, modules.package);
+  for (const LibraryFile* file : modules.files) {
+    for (const std::string& symbol : file->wanted_symbols) {
+      if (owners_of_symbol(symbol).empty() || finding.evidence.size() >= 3) continue;
+      finding.evidence.push_back({file->path, 0, "wants " + symbol + ", which torch " + torch.version->text + " does not have"});
+    }
+  }
+  if (!finding.evidence.empty()) {
+    finding.variant = "symbols";
+    finding.parameters["symbol"] = finding.evidence.front().text.substr(6, finding.evidence.front().text.find(',') - 6);
+    finding.parameters["file"] = std::string(base_name(finding.evidence.front().source));
+  } else if (modules.other_python.size() == modules.files.size()) {
+    finding.variant = "python";
+    finding.parameters["wanted"] = modules.other_python.front().text;
+    finding.parameters["python"] = torch.environment->python.value_or("?");
+    for (const Origin& origin : modules.other_python)
+      finding.evidence.push_back({origin.source, 0, "made for Python " + origin.text});
+  } else {
+    return std::nullopt;
+  }
+  finding.evidence.push_back(torch.origin);
+  finding.repair = fit_extension(context, torch, modules.package, {});
+  return finding;
+}
+
 }  // namespace
 
 std::optional<Finding> extension_abi_mismatch(const RuleContext& context) {
@@ -198,23 +272,19 @@ std::optional<Finding> extension_abi_mismatch(const RuleContext& context) {
     if (!wants_framework(context, environment, "torch")) continue;
     const auto torch = framework_install(context, environment, "torch");
     if (!torch || !torch->version || torch->version->phase < 0) continue;
+    for (const ExtensionModules& modules : extension_modules(context.machine, environment))
+      if (auto finding = mismatch_of_modules(context, *torch, modules)) keep_worse(first, std::move(*finding));
     for (const PythonPackage& package : environment.packages) {
       if (package.state == "files-missing") continue;
       const auto mismatch = mismatch_of(context, *torch, package);
       if (!mismatch) continue;
-      Finding finding;
-      finding.severity = severity_of(context, package);
+      Finding finding = mismatch_finding(context, *torch, package);
       finding.variant = mismatch->variant;
-      finding.parameters = {{"extension", package.name + " " + package.version},
-                            {"name", package.name},
-                            {"wanted", mismatch->wanted},
-                            {"torch", torch->version->text},
-                            {"cuda", torch->cuda ? torch->cuda->text() : "-"},
-                            {"environment", label_of(environment)}};
+      finding.parameters["wanted"] = mismatch->wanted;
       finding.evidence = {mismatch->origin, torch->origin};
       if (torch->package != nullptr) finding.evidence.push_back(quote(*torch->package));
       finding.repair = fit_extension(context, *torch, package, mismatch->variant.empty() ? mismatch->wanted : std::string());
-      if (!first || first->severity < finding.severity) first = std::move(finding);
+      keep_worse(first, std::move(finding));
     }
   }
   return first;
@@ -254,6 +324,36 @@ bool is_prebuilt(const PythonPackage& package) {
   return extension_tag(package).has_value() || package.url.find(".whl") != std::string::npos;
 }
 
+/// The GPU code of an extension's own files: what they carry, and whether some GPU here runs any of them.
+struct OwnCode {
+  std::string targets;
+  bool fails_everywhere = true;  ///< for certain, for want of code
+};
+
+std::optional<OwnCode> own_code(const RuleContext& context, const std::vector<const MachineGpu*>& gpus,
+                                const ExtensionModules& modules) {
+  const auto* code = context.machine.gpu_code.get();
+  if (code == nullptr) return std::nullopt;
+  OwnCode own;
+  CodeContext how;
+  std::vector<std::string> arches;
+  bool any = false;
+  for (const LibraryFile* file : modules.files) {
+    const auto found = std::ranges::find(*code, file->path, &GpuCodeFile::path);
+    if (found == code->end() || found->targets.empty()) continue;
+    any = true;
+    for (const GpuCodeTarget& target : found->targets)
+      if (std::ranges::find(arches, target.arch) == arches.end()) arches.push_back(target.arch);
+    for (const MachineGpu* gpu : gpus) {
+      const auto judged = judge_gpu_code(*found, *gpu->identity.compute_capability, how, context.knowledge);
+      if (judged.verdict != CodeVerdict::Fails || judged.reason != CodeReason::NoImage) own.fails_everywhere = false;
+    }
+  }
+  if (!any) return std::nullopt;
+  own.targets = join(arches, " ");
+  return own;
+}
+
 std::optional<ExtensionNeeds> needs_of(const RuleContext& context, const FrameworkInstall& torch, const PythonPackage& package) {
   const bool flash = package.name == "flash-attn", bits = package.name == "bitsandbytes", vllm = package.name == "vllm";
   if (!flash && !bits && !vllm) return std::nullopt;
@@ -277,6 +377,28 @@ std::optional<ExtensionNeeds> needs_of(const RuleContext& context, const Framewo
   return needs;
 }
 
+Action rebuild_for(const PythonEnvironment& environment, const PythonPackage& package, const MachineGpu& gpu) {
+  return make_action(
+      "rebuild-extension-for-gpu",
+      {{"package", package.name}, {"python", python_of(environment)}, {"capability", gpu.identity.compute_capability->text()}});
+}
+
+Finding arch_finding_of_files(const RuleContext& context, const PythonEnvironment& environment, const ExtensionModules& modules,
+                              const OwnCode& own, const MachineGpu& gpu) {
+  Finding finding;
+  finding.severity = severity_of(context, modules.package);
+  finding.variant = "other-build";
+  finding.parameters = {{"extension", modules.package.name + " " + modules.package.version},
+                        {"name", modules.package.name},
+                        {"gpu", gpu.identity.label()},
+                        {"capability", gpu.identity.compute_capability->text()},
+                        {"needs", own.targets},
+                        {"environment", label_of(environment)}};
+  finding.evidence = {quote_capability(gpu), {modules.files.front()->path, 0, "GPU code for " + own.targets}};
+  finding.repair = {rebuild_for(environment, modules.package, gpu)};
+  return finding;
+}
+
 bool is_served(const ExtensionNeeds& needs, const ComputeCapability& gpu) {
   if (needs.least && gpu < *needs.least) return false;
   const GpuCode code = code_for(needs.targets, gpu);
@@ -294,9 +416,19 @@ std::optional<Finding> extension_arch_missing(const RuleContext& context) {
     if (!wants_framework(context, environment, "torch")) continue;
     const auto torch = framework_install(context, environment, "torch");
     if (!torch || torch->flavour != "cuda") continue;
+    std::map<std::string, bool> known_by_file;
+    for (const ExtensionModules& modules : extension_modules(context.machine, environment)) {
+      const auto own = own_code(context, gpus, modules);
+      if (!own) continue;
+      known_by_file[modules.package.name] = true;
+      if (own->fails_everywhere) keep_worse(first, arch_finding_of_files(context, environment, modules, *own, *gpus.front()));
+    }
     for (const PythonPackage& package : environment.packages) {
-      const auto needs = package.state == "files-missing" ? std::nullopt : needs_of(context, *torch, package);
+      auto needs = package.state == "files-missing" ? std::nullopt : needs_of(context, *torch, package);
       if (!needs) continue;
+      // What its files carry is known better than what the table says of its release.
+      if (known_by_file.contains(package.name)) needs->targets = {};
+      if (known_by_file.contains(package.name) && !needs->least) continue;
       const auto served = [&](const MachineGpu* gpu) { return is_served(*needs, *gpu->identity.compute_capability); };
       if (std::ranges::any_of(gpus, served)) continue;
       Finding finding;
@@ -313,11 +445,8 @@ std::optional<Finding> extension_arch_missing(const RuleContext& context) {
       const bool too_old = needs->least && *gpus.front()->identity.compute_capability < *needs->least;
       finding.variant = too_old ? "" : "other-build";
       finding.repair.push_back(too_old ? make_action("do-without-extension", {{"package", package.name}})
-                                       : make_action("rebuild-extension-for-gpu",
-                                                     {{"package", package.name},
-                                                      {"python", python_of(environment)},
-                                                      {"capability", gpus.front()->identity.compute_capability->text()}}));
-      if (!first || first->severity < finding.severity) first = std::move(finding);
+                                       : rebuild_for(environment, package, *gpus.front()));
+      keep_worse(first, std::move(finding));
     }
   }
   return first;

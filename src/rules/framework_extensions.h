@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/machine.h"
 #include "model/version.h"
@@ -20,5 +21,13 @@ struct ExtensionTag {
   std::string text;  ///< where it was read
 };
 std::optional<ExtensionTag> extension_tag(const PythonPackage& package);
+
+/// The compiled modules of one package that was built for an environment's torch, as far as its binaries were read.
+struct ExtensionModules {
+  PythonPackage package;
+  std::vector<const LibraryFile*> files;
+  std::vector<Origin> other_python;  ///< those of them that are made for another Python: path, "3.10"
+};
+std::vector<ExtensionModules> extension_modules(const Machine& machine, const PythonEnvironment& environment);
 
 }  // namespace gpuvet

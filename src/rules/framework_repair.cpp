@@ -275,6 +275,26 @@ Action install_packages(const PythonEnvironment& environment, const std::vector<
   return make_action("install-python-packages", std::move(parameters));
 }
 
+Action reinstall_package(const PythonEnvironment& environment, const PythonPackage& package) {
+  Parameters parameters = place(environment);
+  const std::string requirement = package.name + (package.version.empty() ? "" : "==" + package.version);
+  parameters["package"] = package.name + (package.version.empty() ? "" : " " + package.version);
+  parameters["package_name"] = package.name;
+  if (package.manager == "conda") {
+    parameters["conda_packages"] = requirement;
+    return make_action("reinstall-python-package", std::move(parameters));
+  }
+  // Releases with a local part ("+cu124") are on torch's own index alone.
+  const auto plus = package.version.find('+');
+  if (plus == std::string::npos) {
+    parameters["requirement"] = requirement;
+  } else if (framework_family(package.name) == "torch" || package.name.starts_with("torch")) {
+    parameters["index"] = "https://download.pytorch.org/whl/" + package.version.substr(plus + 1);
+    parameters["indexed_requirement"] = requirement;
+  }
+  return make_action("reinstall-python-package", std::move(parameters));
+}
+
 Action uninstall_packages(const PythonEnvironment& environment, const std::vector<std::string>& names) {
   Parameters parameters = place(environment);
   parameters["names"] = joined(names, ", ");

@@ -28,6 +28,8 @@ std::vector<Action> install_choice(const RuleContext& context, const PythonEnvir
 /// Install (or reinstall) these requirements from PyPI; `conda` are the conda-forge requirements, empty: pip and uv only.
 Action install_packages(const PythonEnvironment& environment, const std::vector<std::string>& requirements,
                         std::string_view conda = {});
+/// The same release of a distribution once more, freshly downloaded.
+Action reinstall_package(const PythonEnvironment& environment, const PythonPackage& package);
 /// Remove these distributions.
 Action uninstall_packages(const PythonEnvironment& environment, const std::vector<std::string>& names);
 /// Use the environment that has the GPU build: activate it.

@@ -62,7 +62,7 @@ std::vector<ProcessView> process_views(const Machine& machine) {
   std::vector<ProcessView> views;
   const bool sure = machine.environment_seen.value_or(false);
   for (const ProcessPlan& plan : machine.loader.plans) {
-    if (!sure && plan.kind == "python") continue;
+    if (plan.kind == extensions_kind || (!sure && plan.kind == "python")) continue;
     views.push_back(view_of(machine, plan));
     // LD_LIBRARY_PATH may bring copies that fit.
     if (!sure) views.back().conflicts.clear();
@@ -91,7 +91,9 @@ bool is_optional_part(const ProcessView& view, const LoadedObject& object) {
 bool loads(const ProcessView& view) {
   const bool missing = std::ranges::any_of(view.now.missing, [](const MissingLibrary& m) { return !m.optional; });
   const bool broken = std::ranges::any_of(view.conflicts, [](const SymbolConflict& c) { return !c.note; });
-  return !missing && !broken;
+  const bool cut =
+      std::ranges::any_of(view.now.objects, [](const LoadedObject& o) { return o.file != nullptr && o.file->whole_size != 0; });
+  return !missing && !broken && !cut;
 }
 
 std::string_view stem_of(const LoadedObject& object) {

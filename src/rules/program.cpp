@@ -143,6 +143,16 @@ std::optional<Finding> opened_by_name(const RuleContext& context) {
   return std::nullopt;
 }
 
+Finding built_for_other_architecture(const RuleContext& context, const ProcessView& view) {
+  const std::string &made_for = main_file_of(view)->machine, here = *context.machine.os.architecture.get();
+  Finding finding;
+  finding.variant = "architecture";
+  finding.parameters = {{"program", view.label()}, {"made_for", made_for}, {"here", here}};
+  finding.evidence = {{view.label(), 0, "ELF machine " + made_for}, quote(context.machine.os.architecture, "uname", here)};
+  finding.repair = {make_action("take-build-for-architecture", {{"program", view.label()}, {"architecture", here}})};
+  return finding;
+}
+
 // ---- GPU code ------------------------------------------------------------------------------------------------------------
 
 bool is_older_than_all(const GpuCodeFile& file, const ComputeCapability& gpu) {
@@ -375,19 +385,15 @@ std::optional<Finding> library_of_other_release(const RuleContext& context) {
 }
 
 std::optional<Finding> library_missing(const RuleContext& context) {
+  // Whatever it lacks: a static program lacks nothing.
+  const auto foreign = std::ranges::find_if(context.processes, [&](const ProcessView& view) {
+    return view.plan->kind == "program" && is_for_other_architecture(context, view);
+  });
+  if (foreign != context.processes.end()) return built_for_other_architecture(context, *foreign);
   const auto lack = lack_at(context, Place::Nowhere);
   if (!lack) return opened_by_name(context);
+  if (is_for_other_architecture(context, *lack->view)) return built_for_other_architecture(context, *lack->view);
   Finding finding = start(context, *lack);
-  if (is_for_other_architecture(context, *lack->view)) {
-    const std::string &made_for = main_file_of(*lack->view)->machine, here = *context.machine.os.architecture.get();
-    finding.variant = "architecture";
-    finding.parameters["made_for"] = made_for;
-    finding.parameters["here"] = here;
-    finding.evidence = {{lack->view->label(), 0, "ELF machine " + made_for},
-                        quote(context.machine.os.architecture, "uname", here)};
-    finding.repair = {make_action("take-build-for-architecture", {{"program", lack->view->label()}, {"architecture", here}})};
-    return finding;
-  }
   const LackedLibrary& first = lack->libraries.front();
   if (!first.blocked_by.empty()) {
     finding.variant = "damaged";

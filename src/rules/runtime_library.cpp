@@ -9,6 +9,7 @@ namespace gpuvet {
 std::span<const Rule> runtime_library_rules() {
   using namespace runtime_library;
   static constexpr std::array rules = {
+      Rule{"binary-file-damaged", damaged_binary},
       Rule{"glibc-too-old-for-wheel", glibc_too_old},
       Rule{"nvjitlink-mismatch-ld-library-path", nvjitlink_mismatch},
       Rule{"cublaslt-mismatch", cublaslt_mismatch},

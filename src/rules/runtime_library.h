@@ -7,6 +7,9 @@
 
 namespace gpuvet::runtime_library {
 
+// runtime_library_damage.cpp
+std::optional<Finding> damaged_binary(const RuleContext& context);
+
 // runtime_library_paths.cpp
 std::optional<Finding> not_on_path(const RuleContext& context);
 std::optional<Finding> other_release(const RuleContext& context);

@@ -6,42 +6,74 @@
 #include "knowledge/table.h"
 #include "rules/evidence.h"
 #include "rules/hardware.h"
+#include "rules/process_repair.h"
 #include "rules/user_driver.h"
 
 namespace gpuvet::user_driver {
 namespace {
 
-Origin quote(const DriverLibrary& library, std::string text) { return {library.path, 0, std::move(text)}; }
-
 struct CompatPair {
-  const DriverLibrary* library = nullptr;
-  DriverVersion version;  ///< of the compat libcuda
-  DriverVersion module;   ///< of the loaded kernel module
+  std::string path, found_by;
+  DriverVersion version;                 ///< of the compat libcuda
+  DriverVersion module;                  ///< of the loaded kernel module
+  const ProcessView* process = nullptr;  ///< the one that gets it, where other programs do not
 };
-
-/// A compat libcuda that a new process gets, with both versions known.
-std::optional<CompatPair> winning_compat(const RuleContext& context) {
-  if (context.libcuda == nullptr || context.libcuda->kind != "compat" || !context.loaded_driver) return std::nullopt;
-  const auto* text = context.libcuda->version.get();
-  const auto version = text != nullptr ? DriverVersion::parse(*text) : std::nullopt;
-  if (!version) return std::nullopt;
-  return CompatPair{context.libcuda, *version, *context.loaded_driver};
-}
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
+/// A folder of a cuda-compat package, or a copy of it under a telling name.
+bool is_compat_folder(std::string_view folder) {
+  while (!folder.empty()) {
+    const auto slash = folder.rfind('/');
+    const std::string_view part = folder.substr(slash == std::string_view::npos ? 0 : slash + 1);
+    if (part == "compat" || part.starts_with("compat.") || part.starts_with("cuda-compat")) return true;
+    if (slash == std::string_view::npos) break;
+    folder = folder.substr(0, slash);
+  }
+  return false;
+}
+
+/// A process that comes to a compat libcuda by its own RPATH or RUNPATH, though others get the driver's.
+std::optional<CompatPair> compat_of_process(const RuleContext& context) {
+  for (const ProcessView& view : sure_forecasts(context)) {
+    const LoadedObject* object = loaded_library(view.now, "libcuda");
+    if (object == nullptr || object->file->stub) continue;
+    if (!is_compat_folder(folder_of(object->path)) && !is_compat_folder(folder_of(object->file->real_path))) continue;
+    const auto* text = object->file->driver_version.get();
+    const auto version = text != nullptr ? DriverVersion::parse(*text) : std::nullopt;
+    if (version) return CompatPair{object->path, object->rule, *version, *context.loaded_driver, &view};
+  }
+  return std::nullopt;
+}
+
+/// A compat libcuda that a new process gets, with both versions known.
+std::optional<CompatPair> winning_compat(const RuleContext& context) {
+  if (!context.loaded_driver) return std::nullopt;
+  if (context.libcuda == nullptr || context.libcuda->kind != "compat") return compat_of_process(context);
+  const auto* text = context.libcuda->version.get();
+  const auto version = text != nullptr ? DriverVersion::parse(*text) : std::nullopt;
+  if (!version) return std::nullopt;
+  return CompatPair{context.libcuda->path, context.libcuda->found_by, *version, *context.loaded_driver};
+}
+
 Finding compat_finding(const RuleContext& context, const CompatPair& pair) {
   Finding finding;
-  finding.parameters = {{"path", pair.library->path},
-                        {"folder", folder_of(pair.library->path)},
+  const std::string folder = folder_of(pair.path);
+  finding.parameters = {{"path", pair.path},
+                        {"folder", folder},
                         {"version", pair.version.text},
-                        {"driver", pair.module.text}};
-  finding.evidence = {quote(*pair.library, "cuda-compat libcuda " + pair.version.text + ", found by " + pair.library->found_by),
+                        {"driver", pair.module.text},
+                        {"process", pair.process != nullptr ? pair.process->label() : ""}};
+  finding.evidence = {{pair.path, 0, "cuda-compat libcuda " + pair.version.text + ", found by " + pair.found_by},
                       gpuvet::quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version", pair.module.text)};
-  if (pair.library->found_by == "LD_LIBRARY_PATH")
-    finding.repair.push_back(make_action("remove-from-ld-library-path", {{"folder", finding.parameters["folder"]}}));
-  else
-    finding.repair.push_back(make_action("remove-compat-from-loader-path", {{"folder", finding.parameters["folder"]}}));
+  if (pair.found_by == "LD_LIBRARY_PATH") {
+    finding.repair.push_back(make_action("remove-from-ld-library-path", {{"folder", folder}}));
+  } else if (pair.process != nullptr) {
+    finding.variant = "program";
+    finding.repair.push_back(make_action("remove-folder-from-rpath", {{"folder", folder}, {"program", pair.process->label()}}));
+  } else {
+    finding.repair.push_back(make_action("remove-compat-from-loader-path", {{"folder", folder}}));
+  }
   return finding;
 }
 

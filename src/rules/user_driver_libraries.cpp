@@ -135,6 +135,25 @@ std::optional<Finding> off_path(const RuleContext& context, Finding finding, con
   return finding;
 }
 
+/// The record of the file itself, or null.
+const LibraryFile* file_of(const RuleContext& context, const DriverLibrary& library) {
+  const auto& files = context.machine.loader.files;
+  const auto file = std::ranges::find(files, library.path, &LibraryFile::path);
+  return file == files.end() ? nullptr : &*file;
+}
+
+/// The first copy on the path is shorter than its headers say. In a container only what the host lent can be repaired by advice
+/// about the driver.
+std::optional<Finding> cut_off(const RuleContext& context, Finding finding, const DriverLibrary& winner) {
+  if (context.in(World::Container) && !winner.bind_mounted) return std::nullopt;
+  const LibraryFile* file = file_of(context, winner);
+  finding.variant = "cut-off";
+  finding.parameters["path"] = winner.path;
+  finding.evidence.push_back(quote(winner, file != nullptr ? words_of_cut(*file) : "cut off"));
+  finding.repair = {make_action("reinstall-driver")};
+  return finding;
+}
+
 /// A file of that name stands first, but is empty or no library: the loader stops there.
 std::optional<Finding> unusable(const RuleContext& context, Finding finding, const DriverLibrary& winner) {
   // Empty files in an image are a matter of the container (stale-driver-libs-in-container).
@@ -156,6 +175,7 @@ std::optional<Finding> missing_library(const RuleContext& context, std::string_v
   finding.parameters = {{"library", std::string(name)}, {"version", driver ? driver->text : "?"}, {"path", ""}};
   if (context.machine.kernel_driver.version.is_known())
     finding.evidence.push_back(gpuvet::quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version"));
+  if (bad_winner && winner->kind == "cut-off") return cut_off(context, std::move(finding), *winner);
   if (bad_winner) return unusable(context, std::move(finding), *winner);
   if (const LoadedModule* manager = loaded_module(context.machine, "nvidia_vgpu_vfio");
       manager != nullptr && name == "libcuda.so.1") {
@@ -240,6 +260,40 @@ std::optional<Finding> stub_in_process(const RuleContext& context) {
   return std::nullopt;
 }
 
+/// What leads a process to this copy.
+Action away_with_copy(const ProcessView& view, const LoadedObject& copy) {
+  const std::string folder = folder_of_object(copy);
+  if (by_variable(copy)) return make_action("remove-from-ld-library-path", {{"folder", folder}});
+  if (copy.rule == "RUNPATH" || copy.rule.starts_with("RPATH"))
+    return make_action("remove-folder-from-rpath", {{"folder", folder}, {"program", asked_by(view, copy)}});
+  return make_action("move-stray-library", {{"path", copy.path}});
+}
+
+/// One process that maps two different drivers' libraries: by two names, or by paths.
+std::optional<Finding> two_in_process(const RuleContext& context) {
+  for (const ProcessView& view : sure_forecasts(context)) {
+    auto copies = loaded_libraries(view.now, "libcuda");
+    std::erase_if(copies, [](const LoadedObject* o) { return o->file->stub || !o->file->driver_version.is_known(); });
+    const auto other = std::ranges::find_if(copies, [&](const LoadedObject* o) {
+      return *o->file->driver_version.get() != *copies.front()->file->driver_version.get();
+    });
+    if (other == copies.end()) continue;
+    Finding finding;
+    finding.severity = Severity::Warning;
+    finding.variant = "process";
+    finding.parameters = {{"process", view.label()},
+                          {"path", copies.front()->path},
+                          {"version", *copies.front()->file->driver_version.get()},
+                          {"other", (*other)->path},
+                          {"other_version", *(*other)->file->driver_version.get()}};
+    finding.evidence = {gpuvet::quote(view, *copies.front()), gpuvet::quote(view, **other)};
+    const bool first_is_right = !context.loaded_driver || copies.front()->file->driver_version.is(context.loaded_driver->text);
+    finding.repair = {away_with_copy(view, first_is_right ? **other : *copies.front())};
+    return finding;
+  }
+  return std::nullopt;
+}
+
 /// A machine that only builds: no kernel driver, no GPU passed in, no real library. There the stub is what it is made for.
 bool only_builds(const RuleContext& context) {
   if (context.machine.source == "text") return false;
@@ -308,6 +362,7 @@ std::optional<Finding> libcuda_so_symlink_missing(const RuleContext& context) {
 }
 
 std::optional<Finding> multiple_libcuda(const RuleContext& context) {
+  if (auto finding = two_in_process(context)) return finding;
   if (context.libcuda == nullptr || context.libcuda->kind != "driver") return std::nullopt;
   Finding finding;
   finding.severity = Severity::Note;

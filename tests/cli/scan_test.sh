@@ -138,6 +138,13 @@ mkdir links; ln -s ../hopper.so links/a.so
 expect_exit 3 "$gpuvet" scan links --gpu sm_90
 expect_exit 0 "$gpuvet" scan links/a.so --gpu sm_90
 
+# A library that broke off.
+head -c 9000 /bin/true >broken.so
+expect_exit 3 "$gpuvet" scan broken.so --gpu sm_90 --width 200
+expect_out "cut off: needs at least"
+expect_exit 3 "$gpuvet" scan broken.so --gpu sm_90 --lang zh --width 200
+expect_out "文件不完整"
+
 # Inside a root, absolute links stay inside.
 mkdir -p root/opt; cp hopper.so root/opt/x.so; ln -s /etc/passwd root/opt/out
 expect_exit 0 "$gpuvet" scan --root root /opt --gpu sm_90

@@ -97,6 +97,27 @@ printf '#!/bin/sh\n' >script
 expect_exit 0 "$gpuvet" trace ./script --lang zh --width 200
 expect_out "脚本运行的内容没有跟踪"
 
+# Files that broke off: the loader says nothing, gpuvet does. What is short on purpose is whole.
+head -c 8400 app/program >cut && chmod +x cut
+expect_exit 1 "$gpuvet" trace ./cut --width 200
+expect_out "cut off: needs at least"
+expect_exit 1 "$gpuvet" trace ./cut --format json
+expect_out '"verdict": "cut-off"'
+expect_out '"whole_size"'
+expect_exit 1 "$gpuvet" trace ./cut --lang zh
+expect_out "不完整"
+mkdir -p short && head -c 9000 app/libuser.so >short/libuser.so
+expect_exit 1 env LD_LIBRARY_PATH="$work/short" "$gpuvet" trace app/program --width 200
+expect_out "$work/short/libuser.so is cut off"
+if command -v objcopy >/dev/null; then
+  echo 'int whole(void){return 1;}' | gcc -g -shared -fPIC -xc - -o whole.so
+  cp whole.so more.so && printf 'trailing data' >>more.so
+  objcopy --strip-all whole.so stripped.so && objcopy --only-keep-debug whole.so whole.debug
+  for file in whole.so more.so stripped.so; do expect_exit 0 "$gpuvet" trace "./$file"; done
+  "$gpuvet" trace ./whole.debug >debug.out 2>&1
+  grep "cut off" debug.out && fail "debug information is called cut off"
+fi
+
 # Control characters of names are never echoed.
 bad=$(printf 'lib\033[31mx.so')
 echo 'int x(void){return 1;}' | gcc -shared -fPIC -xc - -Wl,-soname,"$bad" -o "$bad"

@@ -1,4 +1,4 @@
-// Which file the loader takes: our view and resolver against glibc's own ld.so, both on the same temporary root. The loader runs
+// Which file the loader takes: our view and search against glibc's own ld.so, both on the same temporary root. The loader runs
 // in a chroot (or a user namespace) of that root; where neither is allowed the test is skipped.
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include "../scenarios/elf_builder.h"
 #include "collect/collect.h"
 #include "elf/ldso_cache.h"
-#include "loader/resolve.h"
+#include "loader/find_library.h"
 #include "system/system.h"
 
 namespace gpuvet {
@@ -107,7 +107,7 @@ class LoaderRoot {
     options.has_environment = true;
     if (!library_path.empty()) options.environment["LD_LIBRARY_PATH"] = library_path;
     const auto machine = collect(**system, options);
-    const auto result = resolve_library(machine.loader, machine.environment, "libcuda.so.1", "64", "x86_64");
+    const auto result = find_library(machine, machine.environment, "libcuda.so.1", "64", "x86_64");
     return result.file ? result.file->path : "";
   }
 

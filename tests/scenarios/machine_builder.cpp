@@ -214,7 +214,9 @@ void MachineBuilder::library(const std::string& path, const Options& options) {
     }
     if (spec.soname.starts_with("libnvidia-ml")) spec.read_only_data = zero + "12." + version + zero + version + zero;
   }
-  tree.add_file(path, build_shared_library(spec));
+  std::string bytes = build_shared_library(spec);
+  if (options.contains("cut")) bytes.resize(bytes.size() * std::stoul(get(options, "cut", "50")) / 100);
+  tree.add_file(path, bytes);
 }
 
 void MachineBuilder::driver_libraries(const std::string& version, const std::string& folder, const std::string& machine) {

@@ -113,6 +113,29 @@ TEST(GpuCodeArchive, EveryKindGivesTheSameMembers) {
   }
 }
 
+TEST(GpuCodeArchive, SeveralReadersOfOneZipGiveTheSame) {
+  std::vector<Member> members;
+  for (int i = 0; i < 60; ++i) members.push_back({"pkg/lib" + std::to_string(i) + ".so", library(i % 2 == 0 ? 80 : 90)});
+  members.push_back({"inner.tar.gz", make(as_tar_gz, package())});
+  members.push_back({"bad.tar.gz", make(as_tar_gz, package()).substr(0, 300)});
+  std::string bytes = make(as_zip, members);
+  ArchiveLimits four;
+  four.threads = 4;
+  for (const bool whole : {true, false}) {
+    if (!whole) bytes.resize(bytes.size() / 2);
+    const Found one = read(bytes, "x.whl"), all = read(bytes, "x.whl", four);
+    EXPECT_EQ(all.text, one.text);
+    EXPECT_EQ(all.outcome.state, one.outcome.state);
+    EXPECT_EQ(all.outcome.problem, one.outcome.problem);
+    EXPECT_EQ(all.outcome.members, one.outcome.members);
+    if (whole) {
+      EXPECT_EQ(all.files.size(), 63U);  // the last one is cut off
+    }
+  }
+  four.members = 20;
+  EXPECT_EQ(read(make(as_zip, members), "x.whl", four).outcome.state, "limit");
+}
+
 TEST(GpuCodeArchive, CondaPackagesAreArchivesInAnArchive) {
   const std::string inner = make(as_tar_zst, package());
   const std::string conda =

@@ -91,6 +91,44 @@ TEST(LibraryFile, EveryTruncationIsSurvived) {
   for (std::size_t size = 0; size < whole.size(); ++size) read(whole.substr(0, size));
 }
 
+TEST(LibraryFile, SaysWhatAFileThatIsCutOffNeeds) {
+  auto elf = libcuda();
+  elf.data = rodata({"535.309.01"});
+  for (const bool wide : {true, false}) {
+    elf.wide = wide;
+    const auto whole = elf.build();
+    EXPECT_EQ(read(whole).whole_size, 0);
+    EXPECT_EQ(read(whole + "what an installer appended").whole_size, 0);
+    for (const std::size_t size : {whole.size() - 1, whole.size() / 2, std::size_t{250}}) {
+      const auto cut = read(whole.substr(0, size));
+      EXPECT_EQ(cut.whole_size, static_cast<std::int64_t>(whole.size())) << size;
+      EXPECT_EQ(cut.size, static_cast<std::int64_t>(size));
+      EXPECT_FALSE(cut.stub) << size;
+    }
+  }
+  EXPECT_GT(read(elf.build().substr(0, 80)).whole_size, 80) << "the program headers themselves";
+  EXPECT_EQ(read(elf.build().substr(0, 200)).loader_error, "") << "no loader looks at that";
+}
+
+/// Appends a section table of one section.
+std::string with_section(std::string bytes, char type, std::uint64_t size) {
+  const auto put = [&](std::size_t at, std::uint64_t value, unsigned width) {
+    for (unsigned i = 0; i < width; ++i) bytes[at + i] = static_cast<char>(value >> 8 * i);
+  };
+  const std::size_t table = bytes.size();
+  bytes.resize(table + 64, '\0');
+  put(40, table, 8), put(58, 64, 2), put(60, 1, 2);
+  put(table + 4, static_cast<std::uint64_t>(type), 4), put(table + 24, 64, 8), put(table + 32, size, 8);
+  return bytes;
+}
+
+TEST(LibraryFile, DebugInformationAloneIsNotCutOff) {
+  const auto part = libcuda().build().substr(0, 200);
+  constexpr char no_bits = 8, bits = 1;
+  EXPECT_EQ(read(with_section(part, no_bits, 100000)).whole_size, 0) << "eu-strip leaves the program headers as they were";
+  EXPECT_NE(read(with_section(part, bits, 100000)).whole_size, 0);
+}
+
 TEST(LibraryFile, ProgramsAndLibrariesAreToldApart) {
   SmallElf elf;
   elf.interpreter = "/lib64/ld-linux-x86-64.so.2";

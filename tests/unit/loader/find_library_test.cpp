@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "loader/resolve.h"
+#include "loader/find_library.h"
 #include "loader/search_path.h"
 
 namespace gpuvet {
@@ -17,7 +17,8 @@ LibraryFile file(std::string path, std::string state = "elf", std::string elf_cl
 SearchFolder folder(std::string path, std::string rule) { return {std::move(path), std::move(rule), {}, true}; }
 
 struct Loader {
-  LoaderView view;
+  Machine machine;
+  LoaderView& view = machine.loader;
   std::map<std::string, std::string> environment;
 
   Loader() {
@@ -25,23 +26,22 @@ struct Loader {
     view.cache = Fact<std::vector<LoaderCacheEntry>>::absent();
   }
   void cache(std::vector<LoaderCacheEntry> entries) { view.cache = Fact<std::vector<LoaderCacheEntry>>::known(std::move(entries)); }
-  Resolution resolve(std::string_view soname = "libcuda.so.1") const { return resolve_library(view, environment, soname, "64", "x86_64"); }
+  FoundLibrary resolve(std::string_view soname = "libcuda.so.1") const { return find_library(machine, environment, soname, "64", "x86_64"); }
 };
 
-void expect(const Resolution& r, std::string_view path, std::string_view rule) {
+void expect(const FoundLibrary& r, std::string_view path, std::string_view rule) {
   ASSERT_NE(r.file, nullptr);
   EXPECT_EQ(r.file->path, path);
   EXPECT_EQ(r.rule, rule);
 }
 
-TEST(Resolve, NothingAnywhere) {
+TEST(FindLibrary, NothingAnywhere) {
   const auto r = Loader{}.resolve();
   EXPECT_EQ(r.file, nullptr);
   EXPECT_EQ(r.rule, "");
-  EXPECT_EQ(r.tried, (std::vector<std::string>{"/conf", "/lib64"}));
 }
 
-TEST(Resolve, LibraryPathComesFirst) {
+TEST(FindLibrary, LibraryPathComesFirst) {
   Loader l;
   l.environment["LD_LIBRARY_PATH"] = "/none:/stubs/:/other";
   l.view.files = {file("/lib64/libcuda.so.1"), file("/stubs/libcuda.so.1")};
@@ -52,7 +52,7 @@ TEST(Resolve, LibraryPathComesFirst) {
   EXPECT_EQ(r.shadowed[0]->path, "/lib64/libcuda.so.1");
 }
 
-TEST(Resolve, CacheDecidesOverConfiguration) {
+TEST(FindLibrary, CacheDecidesOverConfiguration) {
   Loader l;
   l.view.files = {file("/conf/libcuda.so.1"), file("/lib64/libcuda.so.1")};
   l.cache({{"libcuda.so.1", "/lib64/libcuda.so.1", 0x0303, 0}});
@@ -62,20 +62,20 @@ TEST(Resolve, CacheDecidesOverConfiguration) {
   expect(l.resolve(), "/lib64/libcuda.so.1", "default");
 }
 
-TEST(Resolve, WithoutCacheConfigurationDecides) {
+TEST(FindLibrary, WithoutCacheConfigurationDecides) {
   Loader l;
   l.view.files = {file("/conf/libcuda.so.1"), file("/lib64/libcuda.so.1")};
   expect(l.resolve(), "/conf/libcuda.so.1", "ld.so.conf");
 }
 
-TEST(Resolve, CacheEntryOfAnotherMachineIsNoAnswer) {
+TEST(FindLibrary, CacheEntryOfAnotherMachineIsNoAnswer) {
   Loader l;
   l.view.files = {file("/lib32/libcuda.so.1", "elf", "32", "i386"), file("/lib64/libcuda.so.1")};
   l.cache({{"libcuda.so.1", "/lib32/libcuda.so.1", 0x0003, 0}});
   expect(l.resolve(), "/lib64/libcuda.so.1", "default");
 }
 
-TEST(Resolve, StaleCacheEntryIsPassedOverForTheDefaultFoldersOnly) {
+TEST(FindLibrary, StaleCacheEntryIsPassedOverForTheDefaultFoldersOnly) {
   Loader l;
   l.view.files = {file("/gone/libcuda.so.1", "dangling"), file("/conf/libcuda.so.1")};
   l.cache({{"libcuda.so.1", "/gone/libcuda.so.1", 0x0303, 0}, {"libcuda.so.1", "/conf/libcuda.so.1", 0x0303, 0}});
@@ -84,7 +84,7 @@ TEST(Resolve, StaleCacheEntryIsPassedOverForTheDefaultFoldersOnly) {
   expect(l.resolve(), "/lib64/libcuda.so.1", "default");
 }
 
-TEST(Resolve, WrongClassMachineAndDanglingArePassedOver) {
+TEST(FindLibrary, WrongClassMachineAndDanglingArePassedOver) {
   Loader l;
   l.environment["LD_LIBRARY_PATH"] = "/a:/b:/c:/d";
   l.view.files = {file("/a/libcuda.so.1", "elf", "32", "i386"), file("/b/libcuda.so.1", "elf", "64", "aarch64"),
@@ -92,7 +92,7 @@ TEST(Resolve, WrongClassMachineAndDanglingArePassedOver) {
   expect(l.resolve(), "/lib64/libcuda.so.1", "default");
 }
 
-TEST(Resolve, EmptyOrTextFileEndsTheSearch) {
+TEST(FindLibrary, EmptyOrTextFileEndsTheSearch) {
   for (const auto* state : {"empty", "not-elf"}) {
     Loader l;
     l.environment["LD_LIBRARY_PATH"] = "/a";
@@ -106,7 +106,7 @@ TEST(Resolve, EmptyOrTextFileEndsTheSearch) {
   }
 }
 
-TEST(Resolve, HwcapsFoldersOnlyForACpuThatServesThem) {
+TEST(FindLibrary, HwcapsFoldersOnlyForACpuThatServesThem) {
   Loader l;
   l.environment["LD_LIBRARY_PATH"] = "/a";
   l.view.files = {file("/a/libcuda.so.1"), file("/a/glibc-hwcaps/x86-64-v3/libcuda.so.1")};
@@ -114,13 +114,13 @@ TEST(Resolve, HwcapsFoldersOnlyForACpuThatServesThem) {
   l.view.hwcaps = {"x86-64-v3", "x86-64-v2"};
   expect(l.resolve(), "/a/glibc-hwcaps/x86-64-v3/libcuda.so.1", "LD_LIBRARY_PATH");
   l.environment.clear();
-  l.cache({{"libcuda.so.1", "/a/libcuda.so.1", 0x0303, 0}, {"libcuda.so.1", "/a/glibc-hwcaps/x86-64-v3/libcuda.so.1", 0x0303, 1}});
+  l.cache({{"libcuda.so.1", "/a/glibc-hwcaps/x86-64-v3/libcuda.so.1", 0x0303, 1, "x86-64-v3"}, {"libcuda.so.1", "/a/libcuda.so.1", 0x0303, 0}});
   expect(l.resolve(), "/a/glibc-hwcaps/x86-64-v3/libcuda.so.1", "ld.so.cache");
   l.view.hwcaps.clear();
   expect(l.resolve(), "/a/libcuda.so.1", "ld.so.cache");
 }
 
-TEST(Resolve, SameFileByAnotherPathShadowsNothing) {
+TEST(FindLibrary, SameFileByAnotherPathShadowsNothing) {
   Loader l;
   l.view.folders.push_back(folder("/usr/lib64", "default"));
   auto merged = file("/usr/lib64/libcuda.so.1");
