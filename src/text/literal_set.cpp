@@ -4,75 +4,122 @@
 #include <cstring>
 
 namespace gpuvet {
+namespace {
 
-/// Of the three bytes at `at`.
-std::size_t LiteralSet::slot(const char* at) {
+constexpr std::size_t run = 4, stride = 3, window = run + stride - 1;
+constexpr std::size_t furthest_window = 32;  // a hit is told once the search is so far behind it
+constexpr int filter_bits = 17, slot_bits = 13;
+
+/// Of the four bytes at `at`, filter_bits long.
+std::uint32_t hash_of(const char* at) {
   std::uint32_t bytes = 0;
-  std::memcpy(&bytes, at, 3);
-  return (bytes * 2654435761u) >> 17;
+  std::memcpy(&bytes, at, run);
+  return (bytes * 2654435761u) >> (32 - filter_bits);
 }
+
+/// How often a byte stands in logs, roughly; only the order matters.
+unsigned commonness(char c) {
+  constexpr std::string_view frequent = " etaoinsrl0123456789", some = "dchumpfgywbvk./:-=,_\"";
+  if (frequent.find(c) != std::string_view::npos) return 5;
+  if (some.find(c) != std::string_view::npos) return 3;
+  return 1;
+}
+
+/// Where the rarest bytes of a literal begin.
+std::size_t rarest_window(std::string_view literal) {
+  std::size_t best = 0;
+  unsigned best_cost = ~0u;
+  for (std::size_t at = 0; at + window <= literal.size() && at <= furthest_window; ++at) {
+    unsigned cost = 0;
+    for (std::size_t i = 0; i < stride; ++i) {
+      unsigned product = 1;
+      for (std::size_t k = 0; k < run; ++k) product *= commonness(literal[at + i + k]);
+      cost += product;
+    }
+    if (cost < best_cost) best = at, best_cost = cost;
+  }
+  return best;
+}
+
+}  // namespace
 
 LiteralSet::LiteralSet(std::vector<std::pair<std::string, std::uint32_t>> literals) : literals_(std::move(literals)) {
+  static_assert(shortest_literal == window);
   std::erase_if(literals_, [](const auto& literal) { return literal.first.size() < shortest_literal; });
   if (literals_.empty()) return;
-  window_ = 255;
-  for (const auto& [text, number] : literals_) window_ = std::min(window_, text.size());
-  const auto end_slot = [&](const auto& literal) { return slot(literal.first.data() + window_ - 3); };
-  std::ranges::sort(literals_, [&](const auto& a, const auto& b) {
-    if (end_slot(a) != end_slot(b)) return end_slot(a) < end_slot(b);
-    if (a.first.size() != b.first.size()) return a.first.size() > b.first.size();
-    return a < b;
-  });
-  shift_.assign(table_size, static_cast<std::uint8_t>(window_ - 2));
-  first_.assign(table_size + 1, 0);
-  for (const auto& literal : literals_) {
-    for (std::size_t i = 0; i + 3 <= window_; ++i) {
-      std::uint8_t& shift = shift_[slot(literal.first.data() + i)];
-      shift = std::min(shift, static_cast<std::uint8_t>(window_ - 3 - i));
-    }
-    ++first_[end_slot(literal) + 1];
+  filter_.assign((std::size_t{1} << filter_bits) / 64, 0);
+  std::vector<std::pair<std::uint32_t, Run>> by_hash;
+  by_hash.reserve(literals_.size() * stride);
+  for (std::size_t i = 0; i < literals_.size(); ++i) {
+    const std::string& text = literals_[i].first;
+    const std::size_t begin = rarest_window(text);
+    furthest_ = std::max(furthest_, begin + stride - 1);
+    for (std::size_t offset = begin; offset < begin + stride; ++offset)
+      by_hash.push_back({hash_of(text.data() + offset), {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(offset)}});
   }
-  for (std::size_t i = 1; i <= table_size; ++i) first_[i] += first_[i - 1];
+  const auto slot = [](std::uint32_t hash) { return hash >> (filter_bits - slot_bits); };
+  std::ranges::stable_sort(by_hash, {}, [](const auto& entry) { return entry.first; });
+  first_.assign((std::size_t{1} << slot_bits) + 1, 0);
+  for (const auto& [hash, entry] : by_hash) {
+    filter_[hash / 64] |= std::uint64_t{1} << (hash % 64);
+    ++first_[slot(hash) + 1];
+    runs_.push_back(entry);
+  }
+  for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
 }
 
-/// Calls take(position, literal) for every literal in order of position, longest first; stops when it returns false.
+bool LiteralSet::may_begin_run(const char* at) const {
+  const std::uint32_t hash = hash_of(at);
+  return ((filter_[hash / 64] >> (hash % 64)) & 1) != 0;
+}
+
+/// Calls take(position, literal) for every literal that starts at `from` or later, each once, in the order of what stands for it,
+/// as long as that begins before `limit`.
 template <class Take>
-void LiteralSet::walk(std::string_view text, std::size_t from, Take take) const {
-  if (literals_.empty() || text.size() < window_) return;
+void LiteralSet::walk(std::string_view text, std::size_t from, const std::size_t& limit, Take take) const {
+  if (literals_.empty() || text.size() < window) return;
   const char* const data = text.data();
-  const std::size_t last = text.size() - window_;
+  const auto look = [&](std::size_t at) {
+    const std::uint32_t slot = hash_of(data + at) >> (filter_bits - slot_bits);
+    for (std::uint32_t i = first_[slot]; i < first_[slot + 1]; ++i) {
+      const Run& entry = runs_[i];
+      const std::string& literal = literals_[entry.literal].first;
+      if (at < from + entry.offset) continue;
+      const std::size_t start = at - entry.offset;
+      if (literal.size() <= text.size() - start && std::memcmp(data + start, literal.data(), literal.size()) == 0)
+        take(start, literals_[entry.literal]);
+    }
+  };
+  const std::size_t end = text.size() - run + 1;  // of the places where a run may begin
   std::size_t at = from;
-  while (at <= last) {
-    const std::size_t here = slot(data + at + window_ - 3);
-    if (const std::uint8_t shift = shift_[here]; shift != 0) {
-      at += shift;
-      continue;
-    }
-    for (std::uint32_t i = first_[here]; i < first_[here + 1]; ++i) {
-      const std::string& literal = literals_[i].first;
-      if (literal.size() <= text.size() - at && std::memcmp(data + at, literal.data(), literal.size()) == 0 &&
-          !take(at, literals_[i]))
-        return;
-    }
-    ++at;
+  constexpr std::size_t together = 4;
+  while (at < limit && at + (together - 1) * stride < end) {
+    bool any = false;
+    for (std::size_t i = 0; i < together; ++i) any |= may_begin_run(data + at + i * stride);
+    if (any)
+      for (std::size_t i = 0; i < together; ++i)
+        if (may_begin_run(data + at + i * stride)) look(at + i * stride);
+    at += together * stride;
   }
+  for (; at < limit && at < end; at += stride)
+    if (may_begin_run(data + at)) look(at);
 }
 
 LiteralSet::Hit LiteralSet::find(std::string_view text, std::size_t from) const {
   Hit hit;
-  walk(text, from, [&](std::size_t position, const auto& literal) {
+  std::size_t limit = text.size();
+  walk(text, from, limit, [&](std::size_t position, const auto& literal) {
+    if (position > hit.position || (position == hit.position && literal.first.size() <= hit.length)) return;
     hit = {position, literal.first.size(), literal.second};
-    return false;
+    // One that starts before may be told by bytes further behind.
+    limit = std::min(limit, position + furthest_ + 1);
   });
   return hit;
 }
 
 void LiteralSet::all_in(std::string_view text, std::vector<std::uint32_t>& numbers) const {
   numbers.clear();
-  walk(text, 0, [&](std::size_t, const auto& literal) {
-    numbers.push_back(literal.second);
-    return true;
-  });
+  walk(text, 0, text.size(), [&](std::size_t, const auto& literal) { numbers.push_back(literal.second); });
   std::ranges::sort(numbers);
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
 }

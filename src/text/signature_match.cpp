@@ -22,6 +22,29 @@ constexpr std::string_view error_words[] = {"CUDA_ERROR_",    "cudaError",    "C
                                             "Error code",     "error=",       "cuInit",       "returned ",  "CUDA driver",
                                             "NumCudaDevices", "CUDA runtime"};
 
+// Of lines that readers turn into facts: without these a long log would lose an Xid between its beginning and its end.
+constexpr std::string_view reader_words[] = {"NVRM: Xid",
+                                             "NVRM: ",
+                                             "SXid (PCI:",
+                                             "nvidia-nvlink",
+                                             "nvidia-uvm",
+                                             "nvidia-modeset",
+                                             "NVRM: loading ",
+                                             "nouveau ",
+                                             "Linux version ",
+                                             "PM: suspend",
+                                             "AER: ",
+                                             "vfio-pci",
+                                             "NVIDIA-SMI ",
+                                             "Driver Version",
+                                             "Cuda compilation tools",
+                                             "PyTorch version",
+                                             "CUDA used to build",
+                                             "Nvidia driver version",
+                                             "Secure boot",
+                                             "SecureBoot ",
+                                             "GPU has fallen"};
+
 bool is_name_char(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
 /// The identifier that starts at `at`.
@@ -79,6 +102,7 @@ SignatureMatcher::SignatureMatcher(const Knowledge& knowledge)
   for (const std::string_view word : error_words) literals.emplace_back(std::string(word), errors++);
   const Knowledge::Table& messages = knowledge.table("cuda_error_messages");
   for (const auto& row : messages.rows) literals.emplace_back(std::string(messages.cell(row, "text")), errors++);
+  for (const std::string_view word : reader_words) literals.emplace_back(std::string(word), errors++);
   literals_ = LiteralSet(std::move(literals));
 }
 

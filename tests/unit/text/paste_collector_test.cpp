@@ -146,6 +146,20 @@ TEST(PasteCollector, AFloodOfOneMessageLeavesRoomForOthers) {
 }
 
 // Words such as "returned " stand in any log and must not use up the room of the errors that matter.
+TEST(PasteCollector, FactsBetweenTheEndsOfALongLogAreKept) {
+  const Knowledge knowledge;
+  const SignatureMatcher matcher(knowledge);
+  for (const std::string_view line : {"kernel: NVRM: Xid (PCI:0000:3b:00): 48, pid=1, a double bit error", "NVRM: Xid (PCI:0000:3b:00): 62, 0000a1b2",
+                                      "nvidia-nvswitch0: SXid (PCI:0000:59:00.0): 23001, Fatal, Link 12",
+                                      "| NVIDIA-SMI 550.54.15     Driver Version: 550.54.15     CUDA Version: 12.4     |"}) {
+    std::string bytes;
+    for (int i = 0; i < 4000; ++i) bytes += i == 2000 ? std::string(line) + "\n" : "usb 1-1: device number " + std::to_string(i) + "\n";
+    PasteCollector collector(matcher.literals(), {.head = 1000, .tail = 1000, .middle = 4000});
+    collector.feed(bytes);
+    EXPECT_TRUE(has_line(collector.finish("t"), line)) << line;
+  }
+}
+
 TEST(PasteCollector, AnErrorOfCudaBetweenManyOtherWords) {
   const Knowledge knowledge;
   const SignatureMatcher matcher(knowledge);
