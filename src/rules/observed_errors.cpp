@@ -299,15 +299,18 @@ const Observation* unknown_error(const Context& context) {
 
 Result after_resume(const Context& context) {
   const Observation* error = unknown_error(context);
-  const auto* events = context.machine.kernel_log.events.get();
-  if (error == nullptr || events == nullptr) return std::nullopt;
-  for (const LogEvent& event : *events) {
-    if (event.kind != "resume" && event.kind != "suspend") continue;
-    Finding finding = text_finding(0.93, {error});
-    finding.evidence.push_back(quote(event));
-    return finding;
+  if (error == nullptr) return std::nullopt;
+  if (const auto* events = context.machine.kernel_log.events.get()) {
+    for (const LogEvent& event : *events) {
+      if (event.kind != "resume" && event.kind != "suspend") continue;
+      Finding finding = text_finding(0.93, {error});
+      finding.evidence.push_back(quote(event));
+      return finding;
+    }
   }
-  return std::nullopt;
+  // Nobody pastes the kernel's line of a resume; who tells of it means it.
+  const Observation* told = observed(context.machine, "suspend-told");
+  return told != nullptr ? Result(text_finding(0.8, {error, told})) : std::nullopt;
 }
 
 /// Error 999 although module, nodes and library were looked at and are there.

@@ -40,6 +40,14 @@ std::string stem_of(std::string_view library) {
   return std::string(library.substr(0, end));
 }
 
+/// cuDNN's parts change their names with the major release: they stand for each other.
+bool same_family(std::string_view name, std::string_view library) {
+  if (name.starts_with(stem_of(library)) && name.size() > stem_of(library).size()) return true;
+  return name.starts_with("libcudnn") && library.starts_with("libcudnn") && name.find(".so.") != std::string_view::npos &&
+         library.find(".so.") != std::string_view::npos &&
+         name.substr(name.find(".so."), 5) != library.substr(library.find(".so."), 5);
+}
+
 /// Is `file` ("libcudart.so.11.1.74") a file that serves the name ("libcudart.so.11.0")? By the same name, or one that extends
 /// it.
 bool serves(std::string_view file, std::string_view library) {
@@ -73,7 +81,7 @@ Result other_release(const Context& context) {
   for (const Observation* seen : all_observed(context.machine, "library-seen")) {
     const std::string_view name = value_of(*seen, "name");
     if (serves(name, library)) return std::nullopt;
-    if (name.starts_with(stem_of(library)) && name.size() > stem_of(library).size()) other = seen;
+    if (same_family(name, library)) other = seen;
   }
   if (other != nullptr) return text_finding(0.92, {missing, other});
   const auto known = cuda_library(context.knowledge, library);

@@ -52,6 +52,28 @@ Result headers_missing(const Context& context) {
   return text_finding(of_running ? 0.92 : 0.3, {missing});
 }
 
+/// Module files are shown for other kernels, none for the running one.
+Result module_of_other_kernel(const Context& context) {
+  const auto* running = context.machine.os.kernel.get();
+  if (running == nullptr || wsl2(context)) return std::nullopt;
+  const Observation* other = nullptr;
+  std::string kernels;
+  for (const Observation* file : all_observed(context.machine, "module-file")) {
+    const std::string_view kernel = value_of(*file, "kernel");
+    if (kernel == *running) return std::nullopt;
+    other = file;
+    if (kernels.find(kernel) == std::string::npos) kernels += (kernels.empty() ? "" : ", ") + std::string(kernel);
+  }
+  const Observation* failed = line_with(context, {"communicate with the NVIDIA driver"});
+  if (failed == nullptr) failed = line_with(context, {"nvidia", "not found"});
+  if (other == nullptr || failed == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.92, {failed, other});
+  finding.evidence.push_back(quote(context.machine.os.kernel, "uname -r", *running));
+  finding.parameters = {{"kernel", *running}, {"kernels", kernels}};
+  finding.variant = "prebuilt";
+  return finding;
+}
+
 /// nvidia-smi needs no nvidia-uvm, CUDA does.
 Result uvm_node_missing(const Context& context) {
   const Observation* listed = observed(context.machine, "device-nodes-listed");
@@ -341,6 +363,7 @@ constexpr Rule rules[] = {
     {"driver-installed-twice", runfile_and_packages},
     {"device-nodes-missing", no_nodes},
     {"dkms-headers-missing", headers_missing},
+    {"module-missing-for-running-kernel", module_of_other_kernel},
     {"nvidia-uvm-device-missing", uvm_node_missing},
     {"device-node-permissions", node_permissions},
     {"container-not-given-gpu", not_given},
