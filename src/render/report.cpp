@@ -100,6 +100,7 @@ std::string verdict_sentence(const Diagnosis& diagnosis, bool strict, Language l
 }
 
 std::string_view confirming_command(const Finding& finding) {
+  if (!finding.confirm.empty()) return finding.confirm;
   const RuleRecord* record = find_rule_record(finding.kind);
   return record == nullptr ? std::string_view() : record->confirm;
 }

@@ -29,7 +29,7 @@ struct Patterns {
   RE2 os_line{
       R"re((?i)^\s*[-*]?\s*(?:OS|Operating System|Distro|Description|Distribution|Platform|System|PRETTY_NAME|系统|操作系统)(?: version)?\s*[:=：]\s*"?(.+))re"};
   RE2 windows{
-      R"re(Microsoft Windows \[|Microsoft Windows (?:10|11|Server)|\bWindows-1[01]-|\bWindows 1[01]\b|\bwin_amd64\b|\[MSC v\.|\b[A-Z]:\\(?:Users|Program Files|Windows|ProgramData)\\)re"};
+      R"re(Microsoft Windows \[|Microsoft Windows (?:10|11|Server)|\bWindows-1[01]-|\bWindows 1[01]\b|\bwin_amd64\b|\[MSC v\.|\b[A-Z]:\\(?:Users|Program Files|Windows|ProgramData)\\|\bD:\\a\\_work\\|\bWindowsPath\(|\b(?:nvcuda|nvvm\w*|cudart64_\w+|cublas(?:Lt)?64_\w+|cudnn\w*64_\w+|onnxruntime_providers_cuda|torch_cuda|c10_cuda)\.dll\b)re"};
   RE2 assignment{R"re(^\s*(?:\d+[:-]\s*)?(export |declare -x |set |setx |ENV )?\s*([A-Z][A-Z0-9_]+)=(.*?)\s*$)re"};
   RE2 word_assignment{R"re(^([A-Z][A-Z0-9_]*)=(.*)$)re"};
   RE2 ldd_version{R"re(^ldd \([^)]*\) (\d\.\d+)\s*$)re"};
