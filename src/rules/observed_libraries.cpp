@@ -148,6 +148,24 @@ const Observation* no_kernel(const Context& context) {
   return observed(context.machine, "gpu-capability") != nullptr ? range : nullptr;
 }
 
+/// Files of packages that launch kernels of their own, and little else.
+bool calls_own_kernels(std::string_view file) {
+  for (const char* name : {"flash_attn/",      "xformers/ops",
+                           "bitsandbytes/",    "apex/",
+                           "deepspeed/ops/",   "vllm/_custom_ops",
+                           "vllm_flash_attn/", "sageattention/",
+                           "causal_conv1d/",   "mamba_ssm/ops/",
+                           "torch_scatter/",   "torch_sparse/",
+                           "pytorch3d/",       "detectron2/layers/",
+                           "mmcv/ops/",        "exllama",
+                           "auto_gptq/",       "flashinfer/",
+                           "sgl_kernel/",      "spconv/",
+                           "gsplat/",          "diff_gaussian_rasterization/",
+                           "tinycudann/",      "selective_scan"})
+    if (file.find(name) != std::string_view::npos) return true;
+  return false;
+}
+
 /// A message about a file of an extension, not of the framework itself.
 const Observation* in_extension(const Context& context) {
   for (const Observation& o : observations(context.machine)) {
@@ -157,6 +175,13 @@ const Observation* in_extension(const Context& context) {
       if (o.origin.text.find(name) != std::string::npos && (o.meaning == "cuda-error" || o.meaning == "no-kernel-image"))
         return &o;
   }
+  // The error's own line is torch's; the frame above it is the extension's.
+  const Observation* error = no_kernel(context);
+  if (error == nullptr) return nullptr;
+  for (const Observation* frame : all_observed(context.machine, "failing-frame"))
+    if (calls_own_kernels(value_of(*frame, "file")) && frame->origin.line < error->origin.line &&
+        error->origin.line - frame->origin.line <= 12)
+      return frame;
   return nullptr;
 }
 
@@ -181,7 +206,7 @@ Result arch_missing(const Context& context) {
   if (error == nullptr) return std::nullopt;
   const bool extension = in_extension(context) != nullptr;
   if (surely_old(context)) return text_finding(0.35, {error});
-  return text_finding(extension ? 0.4 : capability(context) || context.in(World::Jetson) ? 0.9 : 0.62, {error});
+  return text_finding(extension ? 0.45 : capability(context) || context.in(World::Jetson) ? 0.9 : 0.62, {error});
 }
 
 Result arch_dropped(const Context& context) {
@@ -194,7 +219,17 @@ Result arch_dropped(const Context& context) {
 Result extension_arch(const Context& context) {
   const Observation* error = in_extension(context);
   if (error == nullptr) return std::nullopt;
-  return text_finding(0.8, {error});
+  return text_finding(0.82, {error, no_kernel(context)});
+}
+
+/// mmcv, detectron2 and the like tell of an operator that it has no CUDA code.
+Result extension_without_cuda(const Context& context) {
+  const Observation* message = observed(context.machine, "extension-without-cuda");
+  if (message == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.85, {message});
+  finding.variant = "extension";
+  finding.repair = {make_action("rebuild-extension-with-cuda")};
+  return finding;
 }
 
 /// The installed build is for the CPU: its version or its own words say so, and no GPU was seen by it.
@@ -312,6 +347,7 @@ constexpr Rule rules[] = {
     {"jetson-desktop-wheel", desktop_wheel_on_jetson},
     {"cpu-only-framework-aarch64", cpu_build_on_aarch64},
     {"cpu-only-framework", cpu_build_elsewhere},
+    {"cpu-only-framework", extension_without_cuda},
     {"extension-arch-missing", extension_arch},
     {"no-kernel-image-arch-missing", arch_missing},
     {"gpu-arch-dropped-by-framework", arch_dropped},

@@ -208,6 +208,40 @@ Result runtime_is_runc(const Context& context) {
   return std::nullopt;
 }
 
+/// NVML is not found inside of a container: nothing that an update of the host's driver would mend.
+Result nvml_of_container(const Context& context) {
+  const Observation* missing = observed(context.machine, "nvml-library-not-found");
+  if (missing == nullptr || missing->place != "container" || missing->origin.text.find("NVIDIA-SMI") == std::string::npos)
+    return std::nullopt;
+  Finding finding = text_finding(0.6, {missing});
+  finding.variant = "told-container";
+  finding.repair = {make_action("ldconfig-in-container"), make_action("pass-gpu-into-container")};
+  return finding;
+}
+
+/// An engine that knows no CDI takes the device's name for a path.
+Result engine_without_cdi(const Context& context) {
+  const Observation* message = line_with(context, {"stat nvidia.com/gpu="});
+  if (message == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.93, {message});
+  finding.variant = "engine-without-cdi";
+  finding.repair = {make_action("update-container-engine"), make_action("generate-cdi-specification")};
+  return finding;
+}
+
+/// apt wants a newer C library for the driver's packages: they are of another release.
+Result packages_of_newer_distribution(const Context& context) {
+  const Observation* message = observed(context.machine, "apt-of-newer-distribution");
+  const Observation* driver = observed(context.machine, "apt-nvidia-unmet-dependencies");
+  if (message == nullptr || driver == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.92, {message, driver});
+  finding.variant = "newer-distribution";
+  finding.parameters = {{"wanted", std::string(value_of(*message, "wanted"))},
+                        {"found", std::string(value_of(*message, "found"))}};
+  finding.repair = {make_action("use-repository-of-this-release")};
+  return finding;
+}
+
 /// Driver libraries of several versions, or an empty file in the place of an injected one.
 Result stale_libraries(const Context& context) {
   const Observation* empty = nullptr;
@@ -337,13 +371,15 @@ Result tcc_mode(const Context& context) {
 }
 
 Result libcuda_link(const Context& context) {
-  if (!wsl2(context) && line_with(context, {"/usr/lib/wsl/lib"}) == nullptr) return std::nullopt;
+  const Observation* told = observed(context.machine, "wsl-told");
+  if (!wsl2(context) && told == nullptr && line_with(context, {"/usr/lib/wsl/lib"}) == nullptr) return std::nullopt;
   const Observation* missing = observed(context.machine, "shared-library-not-found", {{"library", "libcuda.so"}});
   if (missing == nullptr) missing = observed(context.machine, "libcuda-so-missing");
   // libcuda.so.1 itself may be missing because Windows has no driver: only where it is shown to be there.
   if (missing == nullptr && line_with(context, {"/usr/lib/wsl/lib/libcuda"}) != nullptr)
     missing = observed(context.machine, "shared-library-not-found", {{"library", "libcuda.so.1"}});
-  return missing != nullptr ? Result(text_finding(0.93, {missing, line_with(context, {"/usr/lib/wsl/lib"})})) : std::nullopt;
+  return missing != nullptr ? Result(text_finding(0.93, {missing, line_with(context, {"/usr/lib/wsl/lib"}), told}))
+                            : std::nullopt;
 }
 
 Result libraries_in_image(const Context& context) {
@@ -371,6 +407,9 @@ constexpr Rule rules[] = {
     {"driver-capabilities-without-compute", without_compute},
     {"container-lost-gpu-after-daemon-reload", lost_after_reload},
     {"container-toolkit-too-old-for-driver", toolkit_too_old},
+    {"nvml-missing", nvml_of_container},
+    {"cdi-device-unresolvable", engine_without_cdi},
+    {"package-manager-blocked", packages_of_newer_distribution},
     {"docker-desktop-vm-no-gpu", desktop_vm},
     {"stale-driver-libs-in-container", stale_libraries},
     {"driver-not-installed", driver_not_listed},
