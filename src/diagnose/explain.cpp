@@ -136,6 +136,7 @@ void fit_to_windows(Finding& finding) {
   for (Action& action : finding.repair) {
     if (action.type == "update-driver") action = make_action("update-driver-of-windows");
     if (action.type == "find-library-and-add-folder") action = make_action("let-python-find-dlls");
+    if (action.type == "set-variable" && finding.kind == "cuda-home-wrong") action = make_action("set-cuda-path-on-windows");
     if (action.type == "install-any-cuda-toolkit") action = make_action("install-cuda-toolkit-on-windows");
   }
 }
@@ -143,7 +144,7 @@ void fit_to_windows(Finding& finding) {
 void fit_to_system(const RuleContext& context, std::vector<Finding>& findings) {
   const bool windows = observed(context.machine, "windows") != nullptr && !context.in(World::Wsl2) && !context.in(World::Wsl1);
   for (Finding& finding : findings) {
-    if (const RuleRecord* record = find_rule_record(finding.kind))
+    if (const RuleRecord* record = find_rule_record(finding.kind); record != nullptr && finding.confirm.empty())
       finding.confirm = confirming(context, *record, finding, windows);
     if (windows) fit_to_windows(finding);
   }

@@ -72,8 +72,10 @@ std::vector<Rule> observed_rules() {
 Finding text_finding(double rank, std::initializer_list<const Observation*> evidence) {
   Finding finding;
   finding.rank = rank;
-  for (const Observation* observation : evidence)
-    if (observation != nullptr) finding.evidence.push_back(observation->origin);
+  for (const Observation* observation : evidence) {
+    if (observation != nullptr && std::ranges::find(finding.evidence, observation->origin) == finding.evidence.end())
+      finding.evidence.push_back(observation->origin);
+  }
   return finding;
 }
 

@@ -280,6 +280,16 @@ Result visible_devices(const Context& context) {
   return finding;
 }
 
+/// Slurm's word for a job without GPU.
+Result no_gpu_from_slurm(const Context& context) {
+  const Observation* word = observed(context.machine, "slurm-no-gpu-given");
+  if (word == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.96, {word});
+  finding.variant = "slurm";
+  finding.repair = {make_action("request-gpu-from-slurm")};
+  return finding;
+}
+
 /// Under WSL2 the driver is Windows' one, whoever asks for a newer.
 Result windows_driver_too_old(const Context& context) {
   if (!in_wsl(context)) return std::nullopt;
@@ -390,6 +400,7 @@ constexpr Rule rules[] = {
     {"vgpu-unlicensed", unlicensed},
     {"mps-daemon-problem", mps},
     {"cuda-visible-devices-wrong", visible_devices},
+    {"cuda-visible-devices-wrong", no_gpu_from_slurm},
     {"fork-after-cuda-init", forked},
     {"out-of-memory", memory},
     {"illegal-memory-access", illegal_access},

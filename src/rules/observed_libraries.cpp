@@ -222,6 +222,15 @@ Result extension_arch(const Context& context) {
   return text_finding(0.82, {error, no_kernel(context)});
 }
 
+Result linux_build_on_windows(const Context& context) {
+  const Observation* message = observed(context.machine, "bitsandbytes-linux-build-on-windows");
+  if (message == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.93, {message});
+  finding.variant = "linux-build";
+  finding.repair = {make_action("install-bitsandbytes-for-windows")};
+  return finding;
+}
+
 /// mmcv, detectron2 and the like tell of an operator that it has no CUDA code.
 Result extension_without_cuda(const Context& context) {
   const Observation* message = observed(context.machine, "extension-without-cuda");
@@ -229,6 +238,8 @@ Result extension_without_cuda(const Context& context) {
   Finding finding = text_finding(0.85, {message});
   finding.variant = "extension";
   finding.repair = {make_action("rebuild-extension-with-cuda")};
+  finding.confirm =
+      "python3 -c \"import torch; print(torch.cuda.is_available(), torch.version.cuda)\"   # True: torch itself is fine";
   return finding;
 }
 
@@ -348,6 +359,7 @@ constexpr Rule rules[] = {
     {"cpu-only-framework-aarch64", cpu_build_on_aarch64},
     {"cpu-only-framework", cpu_build_elsewhere},
     {"cpu-only-framework", extension_without_cuda},
+    {"package-without-windows-build", linux_build_on_windows},
     {"extension-arch-missing", extension_arch},
     {"no-kernel-image-arch-missing", arch_missing},
     {"gpu-arch-dropped-by-framework", arch_dropped},

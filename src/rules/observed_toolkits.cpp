@@ -100,6 +100,16 @@ Result packages_without_compiler(const Context& context) {
   return std::nullopt;
 }
 
+/// numba needs no nvcc, but libNVVM.
+Result no_nvvm(const Context& context) {
+  const Observation* missing = observed(context.machine, "nvvm-missing");
+  if (missing == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.6, {missing});
+  finding.variant = "nvvm";
+  finding.repair = {make_action("install-nvvm-for-numba")};
+  return finding;
+}
+
 /// `which -a nvcc`: several, and CUDA_HOME names another one than the first.
 Result other_nvcc_first(const Context& context) {
   const auto files = all_observed(context.machine, "nvcc-path");
@@ -119,6 +129,7 @@ constexpr Rule rules[] = {
     {"cuda-home-wrong", wrong_home},
     {"nvcc-not-on-path", not_on_path},
     {"shell-startup-inconsistent", other_shell},
+    {"toolkit-not-installed", no_nvvm},
     {"nvcc-missing-runtime-only", image_without_compiler},
     {"nvcc-missing-runtime-only", packages_without_compiler},
     {"nvcc-shadowed-by-other-toolkit", other_nvcc_first},

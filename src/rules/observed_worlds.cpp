@@ -71,6 +71,7 @@ Result module_of_other_kernel(const Context& context) {
   finding.evidence.push_back(quote(context.machine.os.kernel, "uname -r", *running));
   finding.parameters = {{"kernel", *running}, {"kernels", kernels}};
   finding.variant = "prebuilt";
+  finding.repair = {make_action("reinstall-driver-for-all-kernels"), make_action("boot-older-kernel", {{"kernel", *running}})};
   return finding;
 }
 
@@ -242,6 +243,19 @@ Result packages_of_newer_distribution(const Context& context) {
   return finding;
 }
 
+/// A program's package asks for driver libraries that apt cannot give beside the driver.
+Result program_wants_other_driver(const Context& context) {
+  const Observation* message = observed(context.machine, "apt-package-wants-driver-library");
+  if (message == nullptr) return std::nullopt;
+  const std::string_view package = value_of(*message, "package");
+  if (package.starts_with("nvidia-") || package.starts_with("libnvidia-") || package.starts_with("cuda")) return std::nullopt;
+  Finding finding = text_finding(0.85, {message});
+  finding.variant = "other-program";
+  finding.parameters = {{"package", std::string(package)}, {"wanted", std::string(value_of(*message, "wanted"))}};
+  finding.repair = {make_action("install-program-without-driver-packages")};
+  return finding;
+}
+
 /// Driver libraries of several versions, or an empty file in the place of an injected one.
 Result stale_libraries(const Context& context) {
   const Observation* empty = nullptr;
@@ -371,15 +385,21 @@ Result tcc_mode(const Context& context) {
 }
 
 Result libcuda_link(const Context& context) {
-  const Observation* told = observed(context.machine, "wsl-told");
+  // Told, and not told as the place where all is well; a kernel that the text shows decides it.
+  const Observation* told = context.machine.os.kernel.is_known() ? nullptr : observed(context.machine, "wsl-told");
+  if (told != nullptr && told->origin.text.find(" work") != std::string::npos) told = nullptr;
   if (!wsl2(context) && told == nullptr && line_with(context, {"/usr/lib/wsl/lib"}) == nullptr) return std::nullopt;
   const Observation* missing = observed(context.machine, "shared-library-not-found", {{"library", "libcuda.so"}});
   if (missing == nullptr) missing = observed(context.machine, "libcuda-so-missing");
   // libcuda.so.1 itself may be missing because Windows has no driver: only where it is shown to be there.
   if (missing == nullptr && line_with(context, {"/usr/lib/wsl/lib/libcuda"}) != nullptr)
     missing = observed(context.machine, "shared-library-not-found", {{"library", "libcuda.so.1"}});
-  return missing != nullptr ? Result(text_finding(0.93, {missing, line_with(context, {"/usr/lib/wsl/lib"}), told}))
-                            : std::nullopt;
+  if (missing == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.93, {missing, line_with(context, {"/usr/lib/wsl/lib"}), told});
+  // ldconfig caches the name libcuda.so.1 only, and who asks for libcuda.so is not helped by it.
+  if (value_of(*missing, "library") != "libcuda.so.1")
+    finding.repair = {make_action("start-with-wsl-library-path"), make_action("add-wsl-library-folder")};
+  return finding;
 }
 
 Result libraries_in_image(const Context& context) {
@@ -410,6 +430,7 @@ constexpr Rule rules[] = {
     {"nvml-missing", nvml_of_container},
     {"cdi-device-unresolvable", engine_without_cdi},
     {"package-manager-blocked", packages_of_newer_distribution},
+    {"package-manager-blocked", program_wants_other_driver},
     {"docker-desktop-vm-no-gpu", desktop_vm},
     {"stale-driver-libs-in-container", stale_libraries},
     {"driver-not-installed", driver_not_listed},
