@@ -1,9 +1,11 @@
 #include "diagnose/explain.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "diagnose/code_meanings.h"
+#include "rules/evidence.h"
 #include "rules/observed.h"
 #include "rules/rule.h"
 
@@ -100,6 +102,55 @@ std::vector<RedHerring> red_herrings(const Machine& machine) {
   return found;
 }
 
+/// A library's name from the text, as far as it may go into a command: "libcudnn_ops_infer.so", "cublas64_12.dll".
+std::string named_library(const Machine& machine, const Finding& finding) {
+  for (const Origin& line : finding.evidence) {
+    for (const Observation& observation : observations(machine)) {
+      if (observation.origin.line != line.line || observation.origin.source != line.source) continue;
+      std::string name(value_of(observation, "library"));
+      if (const std::size_t end = name.find(".so"); end != std::string::npos) name.resize(end + 3);
+      const bool plain = name.size() <= 60 && std::ranges::all_of(name, [](unsigned char c) {
+                           return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-' || c == '+';
+                         });
+      if (plain && (name.ends_with(".so") || name.ends_with(".dll"))) return name;
+    }
+  }
+  return {};
+}
+
+/// The command that decides, for this text: with the library that it names, and for the system that it comes from.
+std::string confirming(const RuleContext& context, const RuleRecord& record, const Finding& finding, bool windows) {
+  const std::string library =
+      record.confirm_library.empty() && record.confirm_windows.empty() ? std::string() : named_library(context.machine, finding);
+  if (library.ends_with(".dll")) return "where " + library;
+  if (windows) return std::string(record.confirm_windows);
+  if (library.empty()) return {};
+  std::string command(record.confirm_library);
+  constexpr std::string_view name = "{library}";
+  for (std::size_t at = command.find(name); at != std::string::npos; at = command.find(name, at + library.size()))
+    command.replace(at, name.size(), library);
+  return command;
+}
+
+/// Linux' package managers are no help on Windows.
+void fit_to_windows(Finding& finding) {
+  for (Action& action : finding.repair) {
+    if (action.type == "update-driver") action = make_action("update-driver-of-windows");
+    if (action.type == "find-library-and-add-folder") action = make_action("let-python-find-dlls");
+    if (action.type == "set-variable" && finding.kind == "cuda-home-wrong") action = make_action("set-cuda-path-on-windows");
+    if (action.type == "install-any-cuda-toolkit") action = make_action("install-cuda-toolkit-on-windows");
+  }
+}
+
+void fit_to_system(const RuleContext& context, std::vector<Finding>& findings) {
+  const bool windows = observed(context.machine, "windows") != nullptr && !context.in(World::Wsl2) && !context.in(World::Wsl1);
+  for (Finding& finding : findings) {
+    if (const RuleRecord* record = find_rule_record(finding.kind); record != nullptr && finding.confirm.empty())
+      finding.confirm = confirming(context, *record, finding, windows);
+    if (windows) fit_to_windows(finding);
+  }
+}
+
 }  // namespace
 
 Diagnosis explain(const Machine& machine, const Knowledge& knowledge) {
@@ -108,6 +159,7 @@ Diagnosis explain(const Machine& machine, const Knowledge& knowledge) {
   diagnosis.of_text = true;
   diagnosis.findings = hypotheses(context);
   auto& findings = diagnosis.findings;
+  fit_to_system(context, findings);
   std::vector<bool> explained;
   for (const Finding& finding : findings) explained.push_back(is_explained(findings, finding));
   const Finding* root = nullptr;

@@ -52,6 +52,7 @@ struct Finding {
   std::string variant;  ///< which of the record's texts (e.g. the story of a version mismatch); empty: the main one
   std::vector<Origin> evidence;
   std::vector<Action> repair;
+  std::string confirm;                ///< of a text: the command that confirms it or rules it out; empty: the record's
   std::vector<std::string> explains;  ///< slugs of fired findings that are consequences of this one (filled by diagnose)
   friend bool operator==(const Finding&, const Finding&) = default;
 };

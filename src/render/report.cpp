@@ -114,6 +114,7 @@ std::vector<std::string> code_meaning_lines(const CodeMeaning& code, Language la
 }
 
 std::string_view confirming_command(const Finding& finding) {
+  if (!finding.confirm.empty()) return finding.confirm;
   const RuleRecord* record = find_rule_record(finding.kind);
   return record == nullptr ? std::string_view() : record->confirm;
 }

@@ -15,12 +15,13 @@ constexpr std::size_t most_evidence = 4;
 
 bool has_placeholder(std::string_view text) { return text.find('{') != std::string_view::npos; }
 
-/// Are all {names} of the text given?
+/// Are all {names} of the text given? "?" stands for a value that was not told.
 bool can_be_filled(std::string_view text, const std::map<std::string, std::string>& values) {
   for (std::size_t open = text.find('{'); open != std::string_view::npos; open = text.find('{', open + 1)) {
     const std::size_t close = text.find('}', open);
     if (close == std::string_view::npos) return true;
-    if (!values.contains(std::string(text.substr(open + 1, close - open - 1)))) return false;
+    const auto value = values.find(std::string(text.substr(open + 1, close - open - 1)));
+    if (value == values.end() || value->second.empty() || value->second == "?") return false;
   }
   return true;
 }
@@ -71,8 +72,10 @@ std::vector<Rule> observed_rules() {
 Finding text_finding(double rank, std::initializer_list<const Observation*> evidence) {
   Finding finding;
   finding.rank = rank;
-  for (const Observation* observation : evidence)
-    if (observation != nullptr) finding.evidence.push_back(observation->origin);
+  for (const Observation* observation : evidence) {
+    if (observation != nullptr && std::ranges::find(finding.evidence, observation->origin) == finding.evidence.end())
+      finding.evidence.push_back(observation->origin);
+  }
   return finding;
 }
 
@@ -122,13 +125,18 @@ void complete_from_record(Finding& finding) {
   if (record == nullptr) return;
   finding.layer = record->layer;
   // What somebody's program printed on failing is more than a note.
-  if (finding.severity == Severity::Error) finding.severity = std::max(record->severity, Severity::Warning);
-  if (finding.variant.empty() && !record->texts.empty()) {
-    const RuleText& main = record->texts.front();
+  if (record->text_severity)
+    finding.severity = *record->text_severity;
+  else if (finding.severity == Severity::Error)
+    finding.severity = std::max(record->severity, Severity::Warning);
+  if (!record->texts.empty()) {
+    const auto chosen = std::ranges::find(record->texts, std::string_view(finding.variant), &RuleText::variant);
+    const RuleText& shown = chosen == record->texts.end() ? record->texts.front() : *chosen;
     const bool filled =
-        can_be_filled(main.title_en, finding.parameters) && can_be_filled(main.explanation_en, finding.parameters);
+        can_be_filled(shown.title_en, finding.parameters) && can_be_filled(shown.explanation_en, finding.parameters);
     const bool other = std::ranges::any_of(record->texts, [](const RuleText& text) { return text.variant == "in-text"; });
-    if ((!filled || !has_placeholder(main.title_en)) && other) finding.variant = "in-text";
+    const bool says_nothing_more = finding.variant.empty() && !has_placeholder(shown.title_en);
+    if ((!filled || says_nothing_more) && other) finding.variant = "in-text";
   }
   if (finding.repair.empty()) {
     for (const RecordAction& step : record->repair) {

@@ -148,6 +148,21 @@ Result fabric(const Context& context) {
   return text_finding(state != nullptr ? 0.93 : 0.7, {error, state});
 }
 
+/// The daemon's own words tell both versions: the driver's is the one to install.
+Result fabric_of_other_version(const Context& context) {
+  for (const Observation* message : all_observed(context.machine, "fabric-manager-interface-version")) {
+    const auto driver = DriverVersion::parse(value_of(*message, "driver"));
+    if (!driver) continue;
+    Finding finding = text_finding(0.95, {message, observed_error(context.machine, 802)});
+    finding.parameters = {{"version", std::string(value_of(*message, "version"))}, {"driver", driver->text}};
+    finding.repair = {
+        make_action("install-fabric-manager", {{"version", driver->text}, {"branch", std::to_string(driver->branch)}}),
+        make_action("start-fabric-manager")};
+    return finding;
+  }
+  return std::nullopt;
+}
+
 Result confidential(const Context& context) {
   const Observation* error = observed_error(context.machine, 802);
   const Observation* state = observed(context.machine, "conf-compute-not-ready");
@@ -176,7 +191,7 @@ Result exclusive_mode(const Context& context) {
   const Observation* mode = nullptr;
   for (const Observation* memory : all_observed(context.machine, "smi-memory")) {
     const std::string_view value = value_of(*memory, "compute-mode");
-    if (value.starts_with("E.") || value.starts_with("Exclusive") || value == "Prohibited") mode = memory;
+    if (mode == nullptr && (value.starts_with("E.") || value.starts_with("Exclusive") || value == "Prohibited")) mode = memory;
   }
   for (const Observation* field : all_observed(context.machine, "smi-field"))
     if (value_of(*field, "key") == "Compute Mode" && value_of(*field, "value") != "Default") mode = field;
@@ -266,6 +281,16 @@ Result visible_devices(const Context& context) {
   return finding;
 }
 
+/// Slurm's word for a job without GPU.
+Result no_gpu_from_slurm(const Context& context) {
+  const Observation* word = observed(context.machine, "slurm-no-gpu-given");
+  if (word == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.96, {word});
+  finding.variant = "slurm";
+  finding.repair = {make_action("request-gpu-from-slurm")};
+  return finding;
+}
+
 /// Under WSL2 the driver is Windows' one, whoever asks for a newer.
 Result windows_driver_too_old(const Context& context) {
   if (!in_wsl(context)) return std::nullopt;
@@ -286,7 +311,8 @@ Result two_instances(const Context& context) {
   const std::string_view value = variable(context.machine, "CUDA_VISIBLE_DEVICES");
   const std::size_t first = value.find("MIG-");
   if (first == std::string_view::npos || value.find("MIG-", first + 4) == std::string_view::npos) return std::nullopt;
-  Finding finding = text_finding(0.95, {observed_error(context.machine, 101)});
+  const Observation* failed = observed_error(context.machine, 101);
+  Finding finding = text_finding(0.95, {failed != nullptr ? failed : observed(context.machine, "device-index-beyond")});
   finding.evidence.push_back(quote_variable(context.machine, "CUDA_VISIBLE_DEVICES"));
   return finding;
 }
@@ -300,15 +326,18 @@ const Observation* unknown_error(const Context& context) {
 
 Result after_resume(const Context& context) {
   const Observation* error = unknown_error(context);
-  const auto* events = context.machine.kernel_log.events.get();
-  if (error == nullptr || events == nullptr) return std::nullopt;
-  for (const LogEvent& event : *events) {
-    if (event.kind != "resume" && event.kind != "suspend") continue;
-    Finding finding = text_finding(0.93, {error});
-    finding.evidence.push_back(quote(event));
-    return finding;
+  if (error == nullptr) return std::nullopt;
+  if (const auto* events = context.machine.kernel_log.events.get()) {
+    for (const LogEvent& event : *events) {
+      if (event.kind != "resume" && event.kind != "suspend") continue;
+      Finding finding = text_finding(0.93, {error});
+      finding.evidence.push_back(quote(event));
+      return finding;
+    }
   }
-  return std::nullopt;
+  // Nobody pastes the kernel's line of a resume; who tells of it means it.
+  const Observation* told = observed(context.machine, "suspend-told");
+  return told != nullptr ? Result(text_finding(0.8, {error, told})) : std::nullopt;
 }
 
 /// Error 999 although module, nodes and library were looked at and are there.
@@ -368,9 +397,11 @@ constexpr Rule rules[] = {
     {"cuinit-error-unexplained", unexplained},
     {"cuda-visible-devices-renumbered", renumbered},
     {"confidential-compute-not-ready", confidential},
+    {"fabric-manager-version-mismatch", fabric_of_other_version},
     {"vgpu-unlicensed", unlicensed},
     {"mps-daemon-problem", mps},
     {"cuda-visible-devices-wrong", visible_devices},
+    {"cuda-visible-devices-wrong", no_gpu_from_slurm},
     {"fork-after-cuda-init", forked},
     {"out-of-memory", memory},
     {"illegal-memory-access", illegal_access},

@@ -40,6 +40,14 @@ std::string stem_of(std::string_view library) {
   return std::string(library.substr(0, end));
 }
 
+/// cuDNN's parts change their names with the major release: they stand for each other.
+bool same_family(std::string_view name, std::string_view library) {
+  if (name.starts_with(stem_of(library)) && name.size() > stem_of(library).size()) return true;
+  return name.starts_with("libcudnn") && library.starts_with("libcudnn") && name.find(".so.") != std::string_view::npos &&
+         library.find(".so.") != std::string_view::npos &&
+         name.substr(name.find(".so."), 5) != library.substr(library.find(".so."), 5);
+}
+
 /// Is `file` ("libcudart.so.11.1.74") a file that serves the name ("libcudart.so.11.0")? By the same name, or one that extends
 /// it.
 bool serves(std::string_view file, std::string_view library) {
@@ -73,7 +81,7 @@ Result other_release(const Context& context) {
   for (const Observation* seen : all_observed(context.machine, "library-seen")) {
     const std::string_view name = value_of(*seen, "name");
     if (serves(name, library)) return std::nullopt;
-    if (name.starts_with(stem_of(library)) && name.size() > stem_of(library).size()) other = seen;
+    if (same_family(name, library)) other = seen;
   }
   if (other != nullptr) return text_finding(0.92, {missing, other});
   const auto known = cuda_library(context.knowledge, library);
@@ -140,6 +148,24 @@ const Observation* no_kernel(const Context& context) {
   return observed(context.machine, "gpu-capability") != nullptr ? range : nullptr;
 }
 
+/// Files of packages that launch kernels of their own, and little else.
+bool calls_own_kernels(std::string_view file) {
+  for (const char* name : {"flash_attn/",      "xformers/ops",
+                           "bitsandbytes/",    "apex/",
+                           "deepspeed/ops/",   "vllm/_custom_ops",
+                           "vllm_flash_attn/", "sageattention/",
+                           "causal_conv1d/",   "mamba_ssm/ops/",
+                           "torch_scatter/",   "torch_sparse/",
+                           "pytorch3d/",       "detectron2/layers/",
+                           "mmcv/ops/",        "exllama",
+                           "auto_gptq/",       "flashinfer/",
+                           "sgl_kernel/",      "spconv/",
+                           "gsplat/",          "diff_gaussian_rasterization/",
+                           "tinycudann/",      "selective_scan"})
+    if (file.find(name) != std::string_view::npos) return true;
+  return false;
+}
+
 /// A message about a file of an extension, not of the framework itself.
 const Observation* in_extension(const Context& context) {
   for (const Observation& o : observations(context.machine)) {
@@ -149,6 +175,13 @@ const Observation* in_extension(const Context& context) {
       if (o.origin.text.find(name) != std::string::npos && (o.meaning == "cuda-error" || o.meaning == "no-kernel-image"))
         return &o;
   }
+  // The error's own line is torch's; the frame above it is the extension's.
+  const Observation* error = no_kernel(context);
+  if (error == nullptr) return nullptr;
+  for (const Observation* frame : all_observed(context.machine, "failing-frame"))
+    if (calls_own_kernels(value_of(*frame, "file")) && frame->origin.line < error->origin.line &&
+        error->origin.line - frame->origin.line <= 12)
+      return frame;
   return nullptr;
 }
 
@@ -173,7 +206,7 @@ Result arch_missing(const Context& context) {
   if (error == nullptr) return std::nullopt;
   const bool extension = in_extension(context) != nullptr;
   if (surely_old(context)) return text_finding(0.35, {error});
-  return text_finding(extension ? 0.4 : capability(context) || context.in(World::Jetson) ? 0.9 : 0.62, {error});
+  return text_finding(extension ? 0.45 : capability(context) || context.in(World::Jetson) ? 0.9 : 0.62, {error});
 }
 
 Result arch_dropped(const Context& context) {
@@ -186,7 +219,28 @@ Result arch_dropped(const Context& context) {
 Result extension_arch(const Context& context) {
   const Observation* error = in_extension(context);
   if (error == nullptr) return std::nullopt;
-  return text_finding(0.8, {error});
+  return text_finding(0.82, {error, no_kernel(context)});
+}
+
+Result linux_build_on_windows(const Context& context) {
+  const Observation* message = observed(context.machine, "bitsandbytes-linux-build-on-windows");
+  if (message == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.93, {message});
+  finding.variant = "linux-build";
+  finding.repair = {make_action("install-bitsandbytes-for-windows")};
+  return finding;
+}
+
+/// mmcv, detectron2 and the like tell of an operator that it has no CUDA code.
+Result extension_without_cuda(const Context& context) {
+  const Observation* message = observed(context.machine, "extension-without-cuda");
+  if (message == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.85, {message});
+  finding.variant = "extension";
+  finding.repair = {make_action("rebuild-extension-with-cuda")};
+  finding.confirm =
+      "python3 -c \"import torch; print(torch.cuda.is_available(), torch.version.cuda)\"   # True: torch itself is fine";
+  return finding;
 }
 
 /// The installed build is for the CPU: its version or its own words say so, and no GPU was seen by it.
@@ -304,6 +358,8 @@ constexpr Rule rules[] = {
     {"jetson-desktop-wheel", desktop_wheel_on_jetson},
     {"cpu-only-framework-aarch64", cpu_build_on_aarch64},
     {"cpu-only-framework", cpu_build_elsewhere},
+    {"cpu-only-framework", extension_without_cuda},
+    {"package-without-windows-build", linux_build_on_windows},
     {"extension-arch-missing", extension_arch},
     {"no-kernel-image-arch-missing", arch_missing},
     {"gpu-arch-dropped-by-framework", arch_dropped},

@@ -75,6 +75,41 @@ Result image_without_compiler(const Context& context) {
   return std::nullopt;
 }
 
+/// The runtime of CUDA is there as a package of conda or pip, or nvcc was looked for in a folder of conda; neither brings nvcc.
+Result packages_without_compiler(const Context& context) {
+  const Observation* missing = not_found(context);
+  if (missing == nullptr || observed(context.machine, "nvcc-path") != nullptr) return std::nullopt;
+  for (const Observation* file : all_observed(context.machine, "nvcc-not-found")) {
+    const std::string_view path = value_of(*file, "path");
+    for (const char* folder : {"/pkgs/cudatoolkit-", "/envs/", "conda3/bin/", "mambaforge/bin/"})
+      if (path.find(folder) != std::string_view::npos) return text_finding(0.8, {file});
+  }
+  constexpr auto is_runtime = [](const PythonPackage& package) {
+    return package.name == "cudatoolkit" || package.name == "cuda-cudart" || package.name == "cuda-runtime" ||
+           package.name.starts_with("nvidia-cuda-runtime");
+  };
+  const auto* environments = context.machine.python.environments.get();
+  if (environments == nullptr) return std::nullopt;
+  for (const PythonEnvironment& environment : *environments) {
+    const auto found = std::ranges::find_if(environment.packages, is_runtime);
+    if (found == environment.packages.end()) continue;
+    Finding finding = text_finding(0.85, {missing});
+    finding.evidence.push_back(quote(*found));
+    return finding;
+  }
+  return std::nullopt;
+}
+
+/// numba needs no nvcc, but libNVVM.
+Result no_nvvm(const Context& context) {
+  const Observation* missing = observed(context.machine, "nvvm-missing");
+  if (missing == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.6, {missing});
+  finding.variant = "nvvm";
+  finding.repair = {make_action("install-nvvm-for-numba")};
+  return finding;
+}
+
 /// `which -a nvcc`: several, and CUDA_HOME names another one than the first.
 Result other_nvcc_first(const Context& context) {
   const auto files = all_observed(context.machine, "nvcc-path");
@@ -94,7 +129,9 @@ constexpr Rule rules[] = {
     {"cuda-home-wrong", wrong_home},
     {"nvcc-not-on-path", not_on_path},
     {"shell-startup-inconsistent", other_shell},
+    {"toolkit-not-installed", no_nvvm},
     {"nvcc-missing-runtime-only", image_without_compiler},
+    {"nvcc-missing-runtime-only", packages_without_compiler},
     {"nvcc-shadowed-by-other-toolkit", other_nvcc_first},
 };
 

@@ -52,6 +52,29 @@ Result headers_missing(const Context& context) {
   return text_finding(of_running ? 0.92 : 0.3, {missing});
 }
 
+/// Module files are shown for other kernels, none for the running one.
+Result module_of_other_kernel(const Context& context) {
+  const auto* running = context.machine.os.kernel.get();
+  if (running == nullptr || wsl2(context)) return std::nullopt;
+  const Observation* other = nullptr;
+  std::string kernels;
+  for (const Observation* file : all_observed(context.machine, "module-file")) {
+    const std::string_view kernel = value_of(*file, "kernel");
+    if (kernel == *running) return std::nullopt;
+    other = file;
+    if (kernels.find(kernel) == std::string::npos) kernels += (kernels.empty() ? "" : ", ") + std::string(kernel);
+  }
+  const Observation* failed = line_with(context, {"communicate with the NVIDIA driver"});
+  if (failed == nullptr) failed = line_with(context, {"nvidia", "not found"});
+  if (other == nullptr || failed == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.92, {failed, other});
+  finding.evidence.push_back(quote(context.machine.os.kernel, "uname -r", *running));
+  finding.parameters = {{"kernel", *running}, {"kernels", kernels}};
+  finding.variant = "prebuilt";
+  finding.repair = {make_action("reinstall-driver-for-all-kernels"), make_action("boot-older-kernel", {{"kernel", *running}})};
+  return finding;
+}
+
 /// nvidia-smi needs no nvidia-uvm, CUDA does.
 Result uvm_node_missing(const Context& context) {
   const Observation* listed = observed(context.machine, "device-nodes-listed");
@@ -186,6 +209,53 @@ Result runtime_is_runc(const Context& context) {
   return std::nullopt;
 }
 
+/// NVML is not found inside of a container: nothing that an update of the host's driver would mend.
+Result nvml_of_container(const Context& context) {
+  const Observation* missing = observed(context.machine, "nvml-library-not-found");
+  if (missing == nullptr || missing->place != "container" || missing->origin.text.find("NVIDIA-SMI") == std::string::npos)
+    return std::nullopt;
+  Finding finding = text_finding(0.6, {missing});
+  finding.variant = "told-container";
+  finding.repair = {make_action("ldconfig-in-container"), make_action("pass-gpu-into-container")};
+  return finding;
+}
+
+/// An engine that knows no CDI takes the device's name for a path.
+Result engine_without_cdi(const Context& context) {
+  const Observation* message = line_with(context, {"stat nvidia.com/gpu="});
+  if (message == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.93, {message});
+  finding.variant = "engine-without-cdi";
+  finding.repair = {make_action("update-container-engine"), make_action("generate-cdi-specification")};
+  return finding;
+}
+
+/// apt wants a newer C library for the driver's packages: they are of another release.
+Result packages_of_newer_distribution(const Context& context) {
+  const Observation* message = observed(context.machine, "apt-of-newer-distribution");
+  const Observation* driver = observed(context.machine, "apt-nvidia-unmet-dependencies");
+  if (message == nullptr || driver == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.92, {message, driver});
+  finding.variant = "newer-distribution";
+  finding.parameters = {{"wanted", std::string(value_of(*message, "wanted"))},
+                        {"found", std::string(value_of(*message, "found"))}};
+  finding.repair = {make_action("use-repository-of-this-release")};
+  return finding;
+}
+
+/// A program's package asks for driver libraries that apt cannot give beside the driver.
+Result program_wants_other_driver(const Context& context) {
+  const Observation* message = observed(context.machine, "apt-package-wants-driver-library");
+  if (message == nullptr) return std::nullopt;
+  const std::string_view package = value_of(*message, "package");
+  if (package.starts_with("nvidia-") || package.starts_with("libnvidia-") || package.starts_with("cuda")) return std::nullopt;
+  Finding finding = text_finding(0.85, {message});
+  finding.variant = "other-program";
+  finding.parameters = {{"package", std::string(package)}, {"wanted", std::string(value_of(*message, "wanted"))}};
+  finding.repair = {make_action("install-program-without-driver-packages")};
+  return finding;
+}
+
 /// Driver libraries of several versions, or an empty file in the place of an injected one.
 Result stale_libraries(const Context& context) {
   const Observation* empty = nullptr;
@@ -315,13 +385,21 @@ Result tcc_mode(const Context& context) {
 }
 
 Result libcuda_link(const Context& context) {
-  if (!wsl2(context) && line_with(context, {"/usr/lib/wsl/lib"}) == nullptr) return std::nullopt;
+  // Told, and not told as the place where all is well; a kernel that the text shows decides it.
+  const Observation* told = context.machine.os.kernel.is_known() ? nullptr : observed(context.machine, "wsl-told");
+  if (told != nullptr && told->origin.text.find(" work") != std::string::npos) told = nullptr;
+  if (!wsl2(context) && told == nullptr && line_with(context, {"/usr/lib/wsl/lib"}) == nullptr) return std::nullopt;
   const Observation* missing = observed(context.machine, "shared-library-not-found", {{"library", "libcuda.so"}});
   if (missing == nullptr) missing = observed(context.machine, "libcuda-so-missing");
   // libcuda.so.1 itself may be missing because Windows has no driver: only where it is shown to be there.
   if (missing == nullptr && line_with(context, {"/usr/lib/wsl/lib/libcuda"}) != nullptr)
     missing = observed(context.machine, "shared-library-not-found", {{"library", "libcuda.so.1"}});
-  return missing != nullptr ? Result(text_finding(0.93, {missing, line_with(context, {"/usr/lib/wsl/lib"})})) : std::nullopt;
+  if (missing == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.93, {missing, line_with(context, {"/usr/lib/wsl/lib"}), told});
+  // ldconfig caches the name libcuda.so.1 only, and who asks for libcuda.so is not helped by it.
+  if (value_of(*missing, "library") != "libcuda.so.1")
+    finding.repair = {make_action("start-with-wsl-library-path"), make_action("add-wsl-library-folder")};
+  return finding;
 }
 
 Result libraries_in_image(const Context& context) {
@@ -341,6 +419,7 @@ constexpr Rule rules[] = {
     {"driver-installed-twice", runfile_and_packages},
     {"device-nodes-missing", no_nodes},
     {"dkms-headers-missing", headers_missing},
+    {"module-missing-for-running-kernel", module_of_other_kernel},
     {"nvidia-uvm-device-missing", uvm_node_missing},
     {"device-node-permissions", node_permissions},
     {"container-not-given-gpu", not_given},
@@ -348,6 +427,10 @@ constexpr Rule rules[] = {
     {"driver-capabilities-without-compute", without_compute},
     {"container-lost-gpu-after-daemon-reload", lost_after_reload},
     {"container-toolkit-too-old-for-driver", toolkit_too_old},
+    {"nvml-missing", nvml_of_container},
+    {"cdi-device-unresolvable", engine_without_cdi},
+    {"package-manager-blocked", packages_of_newer_distribution},
+    {"package-manager-blocked", program_wants_other_driver},
     {"docker-desktop-vm-no-gpu", desktop_vm},
     {"stale-driver-libs-in-container", stale_libraries},
     {"driver-not-installed", driver_not_listed},

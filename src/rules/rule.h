@@ -91,7 +91,10 @@ struct RuleRecord {
   std::string_view decides_en, decides_zh;  ///< page of the rule: what it is sure of, from which facts
   std::string_view source;                  ///< where the knowledge comes from
   std::string_view confirm;                 ///< [explain]: the command that confirms it or rules it out; empty: none is needed
+  std::string_view confirm_library;         ///< the same where the text names the {library}; empty: `confirm`
+  std::string_view confirm_windows;         ///< the same on Windows; empty: `confirm`
   std::span<const RecordAction> repair;     ///< [explain]: steps where only a text is known
+  std::optional<Severity> text_severity;    ///< [explain]: where what a text shows is worse (or less) than the kind as such
 };
 const RuleRecord* find_rule_record(std::string_view slug);
 std::span<const RuleRecord> all_rule_records();

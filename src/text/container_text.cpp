@@ -136,13 +136,22 @@ std::string container_of(const PastedText& text, std::size_t& line) {
 
 // ---- lines --------------------------------------------------------------------------------------------------------------
 
+/// "ggml-cuda.cu:5141" is a line of a source file, not an image with a tag.
+bool is_source_line(std::string_view image) {
+  const std::string_view name = image.substr(0, image.rfind(':'));
+  constexpr std::array<std::string_view, 13> extensions{".c",  ".cc",  ".cpp", ".cu", ".cuh", ".h",   ".hpp",
+                                                        ".py", ".pyx", ".go",  ".rs", ".js",  ".java"};
+  return std::ranges::any_of(extensions, [&](std::string_view extension) { return name.ends_with(extension); });
+}
+
 void read_image(const PastedText& text, std::size_t i, Machine& machine) {
   const Patterns& p = patterns();
   const std::string& line = text.lines[i].text;
   StringPiece image;
   const bool from = RE2::PartialMatch(piece(line), p.from, &image) && view(image).find_first_of(":/") != std::string_view::npos;
-  if (from || RE2::PartialMatch(piece(line), p.image_line, &image) || RE2::PartialMatch(piece(line), p.image, &image))
-    add_image(machine, text, i, view(image));
+  const bool named =
+      from || RE2::PartialMatch(piece(line), p.image_line, &image) || RE2::PartialMatch(piece(line), p.image, &image);
+  if (named && !is_source_line(view(image))) add_image(machine, text, i, view(image));
 }
 
 void read_requests(const PastedText& text, std::size_t i, Machine& machine) {

@@ -64,8 +64,11 @@ void read_log(const PastedText& text, Machine& machine) {
 
 /// A listing of all of NVIDIA's nodes, not of some of them.
 bool lists_all_nodes(const PasteSegment* segment) {
-  if (segment == nullptr || !runs(*segment, "ls")) return false;
+  if (segment == nullptr) return false;
   const std::string& command = segment->command;
+  // "podman exec NAME ls /dev": the container's own listing.
+  const bool inside = segment->place == PastePlace::Container && command.find(" ls ") != std::string::npos;
+  if (!inside && !runs(*segment, "ls")) return false;
   if (command.find("/dev/nvidia*") != std::string::npos) return true;
   return command.find("/dev") != std::string::npos && command.find("/dev/nvidia") == std::string::npos &&
          command.find("grep") != std::string::npos && contains_ignoring_case(command, "nv");
@@ -157,7 +160,7 @@ void read_libraries(const PastedText& text, Machine& machine) {
 /// CUDA libraries that the text shows as files: outputs of ls, find, where, ldconfig -p, but no error messages.
 void read_library_files(const PastedText& text, Machine& machine) {
   static const RE2 file{
-      R"re(((?:/[^\s:'"<>|]*/|[A-Za-z]:\\[^:*?"<>|]*\\|^\s*)(?:lib(?:cud|cub|cuf|cur|cus|nv|nccl|npp)[A-Za-z0-9_-]*\.so[.0-9]*|(?:cud|cub|cuf|cur|cus|nv)[A-Za-z0-9_]*\.dll)))re"};
+      R"re(((?:/[^\s:'"<>|]*/|[A-Za-z]:\\[^:*?"<>|]*\\|^\s*|^[-dla][-adrhslwx.]{3,9}\s.*\s|^\d[\d/.-]+\s.*\s)(?:lib(?:cud|cub|cuf|cur|cus|nv|nccl|npp)[A-Za-z0-9_-]*\.so[.0-9]*|(?:cud|cub|cuf|cur|cus|nv)[A-Za-z0-9_]*\.dll)))re"};
   std::size_t kept = 0;
   for (std::size_t i = 0; i < text.lines.size() && kept < 200; ++i) {
     const std::string& line = text.lines[i].text;
@@ -172,10 +175,20 @@ void read_library_files(const PastedText& text, Machine& machine) {
     while (kept < 200 && RE2::FindAndConsume(&rest, file, &path)) {
       ++kept;
       const std::string_view whole = trimmed(view(path));
-      const std::size_t slash = whole.find_last_of("/\\");
+      const std::size_t slash = whole.find_last_of("/\\ \t");
       add_observation(machine, text, i, "library-seen",
                       {{"path", std::string(whole)}, {"name", std::string(whole.substr(slash + 1))}});
     }
+  }
+}
+
+/// Files of the kernel module that find, locate or ls show. Which kernels have one; not that others have none.
+void read_module_files(const PastedText& text, Machine& machine) {
+  static const RE2 file{R"re(^[^'"]*?(?:/usr)?/lib/modules/(\d+\.\d+[^/\s]*)/\S*/(nvidia)\.ko(?:\.(?:xz|zst|gz))?\s*$)re"};
+  for (std::size_t i = 0; i < text.lines.size(); ++i) {
+    StringPiece kernel, name;
+    if (text.lines[i].text.size() < 400 && RE2::PartialMatch(piece(text.lines[i].text), file, &kernel, &name))
+      add_observation(machine, text, i, "module-file", {{"kernel", std::string(view(kernel))}});
   }
 }
 
@@ -407,6 +420,7 @@ void read_driver(const PastedText& text, const Knowledge& knowledge, Machine& ma
   read_nodes(text, machine);
   read_libraries(text, machine);
   read_library_files(text, machine);
+  read_module_files(text, machine);
   read_other_gpus(text, machine);
   read_secure_boot(text, machine);
   read_runfile(text, machine);

@@ -19,6 +19,8 @@ struct Patterns {
   RE2 satisfied{R"re(Requirement already satisfied: ([A-Za-z0-9_.-]+)\S* in (\S.*?) (?:\(from .*\) )?\(([0-9][^)]*)\))re"};
   RE2 wheel{R"re(\b([A-Za-z0-9_]+)-(\d[A-Za-z0-9_.+]*)-(?:\d\S*-)?((?:cp|py|pp)\d[^-\s]*-[^-\s]+-[A-Za-z0-9_.]+)\.whl)re"};
   RE2 installed{R"re(([A-Za-z][A-Za-z0-9_.-]*?)-(\d[A-Za-z0-9_.+]*)(?:\s|$))re"};
+  RE2 frame{R"re(File "[^"]*[/\\](?:site|dist)-packages[/\\]([^"]+)", line \d+)re"};
+  RE2 exception{R"re(\b\w*(?:Error|Exception): )re"};
   RE2 site{R"re(((?:[A-Za-z]:)?[^\s"':,(]*?)[/\\]lib(?:64)?[/\\]python(\d\.\d+)[/\\](?:site|dist)-packages)re"};
   RE2 windows_site{R"re(([A-Za-z]:[^\s"'*?]*?)[/\\][Ll]ib[/\\]site-packages)re"};
   RE2 python_report{R"re(^\s*-?\s*(?:Python|python)(?: [Vv]ersion)?\s*[:=]\s*v?(\d+\.\d+(?:\.\d+)?))re"};
@@ -218,6 +220,15 @@ class Reader {
     if (RE2::PartialMatch(piece(s), p.driver, &a)) set_fact(machine_.kernel_driver.version, std::string(view(a)), text_, i);
     if (RE2::PartialMatch(piece(s), p.python_report, &a) || RE2::PartialMatch(piece(s), p.python_banner, &a))
       set_fact(text_environment(machine_).python, std::string(view(a)), text_, i);
+    StringPiece file;
+    if (RE2::PartialMatch(piece(s), p.frame, &file)) {
+      frame_ = i;
+      frame_file_ = view(file);
+      std::ranges::replace(frame_file_, '\\', '/');
+    } else if (!frame_file_.empty() && RE2::PartialMatch(piece(s), p.exception)) {
+      add_observation(machine_, text_, frame_, "failing-frame", {{"file", frame_file_}});
+      frame_file_.clear();
+    }
     if (s.find("-packages") != std::string::npos) {
       if (RE2::PartialMatch(piece(s), p.site, &a, &b)) {
         auto& environment = text_environment(machine_);
@@ -305,6 +316,8 @@ class Reader {
   const PastedText& text_;
   const Knowledge& knowledge_;
   Machine& machine_;
+  std::size_t frame_ = 0;   ///< line of the innermost frame of a traceback so far
+  std::string frame_file_;  ///< its file below site-packages, with slashes; empty: none
   std::string shown_name_;  ///< of the line above
 };
 

@@ -29,13 +29,14 @@ struct Patterns {
   RE2 os_line{
       R"re((?i)^\s*[-*]?\s*(?:OS|Operating System|Distro|Description|Distribution|Platform|System|PRETTY_NAME|系统|操作系统)(?: version)?\s*[:=：]\s*"?(.+))re"};
   RE2 windows{
-      R"re(Microsoft Windows \[|Microsoft Windows (?:10|11|Server)|\bWindows-1[01]-|\bWindows 1[01]\b|\bwin_amd64\b|\[MSC v\.|\b[A-Z]:\\(?:Users|Program Files|Windows|ProgramData)\\)re"};
+      R"re(Microsoft Windows \[|Microsoft Windows (?:10|11|Server)|\bWindows-1[01]-|\bWindows 1[01]\b|\bwin_amd64\b|\[MSC v\.|\b[A-Z]:\\(?:Users|Program Files|Windows|ProgramData)\\|\bD:\\a\\_work\\|\bWindowsPath\(|\b(?:nvcuda|nvvm\w*|cudart64_\w+|cublas(?:Lt)?64_\w+|cudnn\w*64_\w+|onnxruntime_providers_cuda|torch_cuda|c10_cuda)\.dll\b)re"};
   RE2 assignment{R"re(^\s*(?:\d+[:-]\s*)?(export |declare -x |set |setx |ENV )?\s*([A-Z][A-Z0-9_]+)=(.*?)\s*$)re"};
   RE2 word_assignment{R"re(^([A-Z][A-Z0-9_]*)=(.*)$)re"};
   RE2 ldd_version{R"re(^ldd \([^)]*\) (\d\.\d+)\s*$)re"};
   RE2 glibc_line{R"re((?i)^\s*[-*]?\s*(?:libc|glibc)(?: version)?\s*[:=]\s*(?:glibc[- ]?)?(\d\.\d+)\s*$)re"};
   RE2 tegra{R"re(^\s*# (R\d+ \(release\), REVISION: [\d.]+))re"};
   RE2 jetson_model{R"re(^\s*(?:Model: )?(NVIDIA (?:Jetson|Orin|Xavier|Thor)\b.*(?:Developer Kit|Module|Nano|NX).*?)\s*$)re"};
+  RE2 wsl_told{R"re(\b(?:WSL|wsl) ?2\b|Windows Subsystem for Linux|:/mnt/[a-z](?:/\S*)?[$#])re"};
   RE2 wsl_row{R"re(^\s*\*?\s*\S+\s+(?:Running|Stopped|正在运行|已停止)\s+([12])\s*$)re"};
   RE2 id{R"re(^\s*uid=(\d+)\(([^)]*)\) gid=\d+\([^)]*\) (?:groups|组)=(\S.*)$)re"};
   RE2 group{R"re((\d+)\(([^)]*)\))re"};
@@ -289,7 +290,7 @@ void read_system(const PastedText& text, const Knowledge&, Machine& machine) {
   const Patterns& p = patterns();
   read_answers(text, machine);
   read_variables(text, machine);
-  bool windows = false;
+  bool windows = false, wsl_told = false;
   for (std::size_t i = 0; i < text.lines.size(); ++i) {
     const std::string& line = text.lines[i].text;
     StringPiece word;
@@ -302,6 +303,10 @@ void read_system(const PastedText& text, const Knowledge&, Machine& machine) {
       add_observation(machine, text, i, "dxg-missing", {});
     if (RE2::PartialMatch(piece(line), p.tegra, &word) || RE2::PartialMatch(piece(line), p.jetson_model, &word))
       set_fact(machine.os.jetson, std::string(view(word)), text, i);
+    if (!wsl_told && RE2::PartialMatch(piece(line), p.wsl_told)) {
+      wsl_told = true;
+      add_observation(machine, text, i, "wsl-told", {});
+    }
     if (!windows && (in_windows(text, i) || RE2::PartialMatch(piece(line), p.windows))) {
       windows = true;
       add_observation(machine, text, i, "windows", {});

@@ -116,7 +116,8 @@ std::string identifier(std::string slug) {
   return slug;
 }
 
-constexpr std::string_view explain_keys[] = {"title_en", "title_zh", "explanation_en", "explanation_zh", "confirm"};
+constexpr std::string_view explain_keys[] = {"title_en", "title_zh",        "explanation_en",  "explanation_zh",
+                                             "confirm",  "confirm_library", "confirm_windows", "severity"};
 
 /// [explain]: what `explain` says where a text names the kind and the main text's placeholders are not known.
 std::string explain_text_code(const Document& document, Problems& problems) {
@@ -188,13 +189,19 @@ RecordCode record_code(const Document& document, const std::vector<CatalogueRow>
   for (const std::string& kind : explained(document, catalogue, problems)) explains += literal(kind) + ", ";
   if (!explains.empty()) code.arrays += "constexpr std::string_view explains_" + id + "[] = {" + explains + "};\n";
 
+  const std::string of_text = optional_text(document, "explain.severity");
   code.entry = "  {" + literal(slug) + ", " + code_of_key(document, "layer", layer, code_of(layers, layer), problems) + ", " +
                code_of_key(document, "severity", severity, code_of(severities, severity), problems) + ", " +
                world_bits(document, problems) + ", " + (explains.empty() ? "{}" : "explains_" + id) + ", texts_" + id + ",\n   " +
                literal(required_text(document, "decides.en", problems)) + ",\n   " +
                literal(required_text(document, "decides.zh", problems)) + ",\n   " +
                literal(required_text(document, "source", problems)) + ",\n   " +
-               literal(optional_text(document, "explain.confirm")) + ", " + (repair.empty() ? "{}" : "explain_repair_" + id) +
+               literal(optional_text(document, "explain.confirm")) + ", " +
+               literal(optional_text(document, "explain.confirm_library")) + ", " +
+               literal(optional_text(document, "explain.confirm_windows")) + ", " +
+               (repair.empty() ? "{}" : "explain_repair_" + id) + ", " +
+               (of_text.empty() ? "std::nullopt"
+                                : code_of_key(document, "explain.severity", of_text, code_of(severities, of_text), problems)) +
                "},\n";
   return code;
 }
