@@ -1,6 +1,5 @@
 // The small commands, and the way from the command line to a command.
 
-#include <csignal>
 #include <exception>
 
 #include "commands/input.h"
@@ -11,6 +10,7 @@
 #include "commands/trace_live.h"
 #include "render/messages.h"
 #include "rules/rule.h"
+#include "system/child_process.h"
 
 namespace gpuvet {
 namespace {
@@ -81,7 +81,7 @@ int run_rule(const Options& options) {
 int run_version() { return print("gpuvet " GPUVET_VERSION "\n"); }
 
 int run_command_line(int argc, const char* const* argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is noticed when writing
+  ignore_broken_pipes();
   try {
     const auto options = parse_command_line(argc, argv);
     if (options) return dispatch(*options);
