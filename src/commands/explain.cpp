@@ -38,6 +38,7 @@ int run_explain(const Options& options) {
     if (!read)
       return fail(
           message(Message::CannotRead, options.language, {{"path", printable(path)}, {"why", printable(read.error().message)}}));
+    collector.end_of_text();
   }
   const std::string name = paths.size() == 1 ? name_of(paths.front(), options.language) : "text";
   if (bytes == 0) return fail(message(Message::NoTextGiven, options.language, {{"name", printable(name)}}));

@@ -1,6 +1,8 @@
 // nvidia-smi's outputs: the table in all its header generations, -L, -q, --query-gpu, and what they say of driver and GPUs.
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <string>
 
 #include "model/version.h"
@@ -153,7 +155,7 @@ void read_query(const PastedText& text, const Knowledge& knowledge, Machine& mac
     if (key.empty() || key.size() > 48) continue;
     while (!headings.empty() && headings.back().indent >= indent) headings.pop_back();
     const std::string section = headings.empty() ? "" : headings.back().name;
-    if ((key == "Driver Version" || key == "KMD Version") && indent == 0) {
+    if ((key == "Driver Version" || key == "KMD Version") && indent == 0 && version_word(value) == value) {
       take_driver(text, i, "", version_word(value), "", machine);
       add_observation(machine, text, i, "smi-works", {});
     } else if ((key == "CUDA Version" || key == "CUDA UMD Version") && indent == 0) {
@@ -185,6 +187,13 @@ void read_query(const PastedText& text, const Knowledge& knowledge, Machine& mac
   }
 }
 
+std::optional<int> number_of(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
 std::vector<std::string_view> cells_of(std::string_view line) {
   std::vector<std::string_view> cells;
   for (;;) {
@@ -212,14 +221,15 @@ void read_csv(const PastedText& text, const Knowledge& knowledge, Machine& machi
       continue;
     }
     for (std::string_view& name : names) name = name.substr(0, name.find(' '));
+    int index = -1;
     for (std::size_t row = first; row < text.lines.size() && row < first + 32; ++row) {
       const auto cells = cells_of(trimmed(text.lines[row].text));
-      if (cells.size() != names.size() || cells.front() == names.front()) {
-        if (cells.size() == names.size()) continue;
-        break;
-      }
+      if (cells.size() != names.size()) break;
+      if (cells.front() == names.front()) continue;  // the header behind the command
+      ++index;
       std::string_view gpu, address;
       for (std::size_t c = 0; c < cells.size(); ++c) {
+        if (names[c] == "index") index = number_of(cells[c]).value_or(index);
         if (names[c] == "name" || names[c] == "gpu_name") gpu = cells[c];
         if (names[c] == "pci.bus_id" || names[c] == "gpu_bus_id") address = cells[c];
         if (names[c] == "driver_version") take_driver(text, row, "", cells[c], "", machine);
@@ -228,8 +238,7 @@ void read_csv(const PastedText& text, const Knowledge& knowledge, Machine& machi
         if (names[c] == "compute_cap")
           add_observation(machine, text, row, "gpu-capability", {{"capability", std::string(cells[c])}});
       }
-      if (!gpu.empty())
-        add_gpu(machine, knowledge, text, row, gpu, address.empty() ? "" : short_address(address), static_cast<int>(row - first));
+      if (!gpu.empty()) add_gpu(machine, knowledge, text, row, gpu, address.empty() ? "" : short_address(address), index);
     }
   }
 }

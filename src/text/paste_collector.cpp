@@ -222,10 +222,16 @@ void PasteCollector::scan_middle(std::string_view block, std::uint64_t number) {
   }
 }
 
-PastedText PasteCollector::finish(std::string name) {
+void PasteCollector::end_of_text() {
   if (!decided_) decide();
   if (!odd_.empty()) feed_utf16(std::move(odd_));
+  odd_.clear();
   if (!pending_.empty()) end_line();
+  decided_ = utf16_ = false;
+}
+
+PastedText PasteCollector::finish(std::string name) {
+  end_of_text();
   std::vector<PasteLine> lines = std::move(head_);
   std::uint64_t before = lines.empty() ? 0 : lines.back().number;
   const auto add = [&](PasteLine line) {

@@ -27,6 +27,8 @@ class PasteCollector {
   explicit PasteCollector(const LiteralSet& literals) : PasteCollector(literals, Limits()) {}
 
   void feed(std::string_view bytes);
+  /// One of several texts ends: its last line is whole, and the next one has an encoding of its own.
+  void end_of_text();
   /// Call once.
   PastedText finish(std::string name);
 

@@ -33,6 +33,8 @@ struct Patterns {
   RE2 available{R"re((?i)^\s*(?:[-*]\s*)?(?:Is )?(?:CUDA|GPU)(?: is)? available\s*[:=]?\s*(Yes|No|True|False)\b)re"};
   RE2 gpu{R"re(^\s*(?:GPU models and configuration:\s*)?GPU (\d+): (\S.*?)(?: \(UUID.*)?\s*$)re"};
   RE2 driver{R"re((?i)^\s*Nvidia driver version:\s*(\d[0-9.]+))re"};
+  RE2 pip_show{R"re(\bpip3?(?:\.exe)? show\b((?:\s+[A-Za-z0-9_.-]+)+)(?:[\s|;]|$))re"};
+  RE2 field{R"re(^\s*(Name|Version): (\S+)\s*$)re"};
   RE2 expression{
       R"re(torch\.__version__|torch\.version\.cuda|torch\.version\.hip|torch\.cuda\.is_available\(\)|torch\.cuda\.get_device_name\([^)]*\)|torch\.cuda\.get_device_capability\([^)]*\)|torch\.cuda\.device_count\(\)|torch\._C\._GLIBCXX_USE_CXX11_ABI|(?:tf|tensorflow)\.__version__|tf\.test\.is_built_with_cuda\(\)|(?:tf|tensorflow)\.config\.(?:experimental\.)?list_physical_devices\(['"]GPU['"]\)|jaxlib\.__version__|jax\.__version__|cupy\.__version__|onnxruntime\.__version__|ort\.__version__|vllm\.__version__)re"};
 };
@@ -76,6 +78,7 @@ class Reader {
   void read() {
     for (std::size_t i = 0; i < text_.lines.size(); ++i) line(i);
     for (const PasteSegment& segment : text_.segments) answer(segment);
+    for (std::size_t i = 0; i < text_.lines.size(); ++i) shown_field(i);
   }
 
  private:
@@ -95,6 +98,42 @@ class Reader {
     package.origin = origin_of(text_, at);
     environment.packages.push_back(std::move(package));
     if (in_windows(text_, at) && environment.machine.empty()) environment.machine = "x86_64";
+  }
+
+  /// The one package that the `pip show` around a line was asked for; empty: none, or several.
+  std::string shown_package(std::size_t at) const {
+    const PasteSegment* segment = segment_of(text_, at);
+    StringPiece names;
+    if (segment == nullptr || !RE2::PartialMatch(piece(segment->command), patterns().pip_show, &names)) return {};
+    std::string only;
+    static const RE2 word(R"re(([A-Za-z0-9_.-]+))re");
+    for (StringPiece name; RE2::FindAndConsume(&names, word, &name);) {
+      if (name.starts_with("-")) continue;
+      if (!only.empty()) return {};
+      only = view(name);
+    }
+    return only;
+  }
+
+  /// `pip show`: "Name: torch" with "Version: 2.9.1" below it; or the latter alone, of the package that was asked for.
+  void shown_field(std::size_t i) {
+    StringPiece key, value;
+    const std::string& s = text_.lines[i].text;
+    if (s.find(": ") == std::string::npos || !RE2::PartialMatch(piece(s), patterns().field, &key, &value)) {
+      shown_name_.clear();
+      return;
+    }
+    if (key == "Name") {
+      shown_name_ = view(value);
+      return;
+    }
+    const std::string name = shown_name_.empty() ? shown_package(i) : shown_name_;
+    shown_name_.clear();
+    if (name.empty() || value[0] < '0' || value[0] > '9') return;
+    if (normalised(name) == "torch")
+      set_torch_version(view(value), i);
+    else
+      add_package(i, name, view(value), "pip");
   }
 
   FrameworkBuild& build_of(std::string_view name, std::size_t at) {
@@ -264,6 +303,7 @@ class Reader {
   const PastedText& text_;
   const Knowledge& knowledge_;
   Machine& machine_;
+  std::string shown_name_;  ///< of the line above
 };
 
 }  // namespace

@@ -142,12 +142,19 @@ void add_gpu(Machine& machine, const Knowledge& knowledge, const PastedText& tex
   }
   if (!machine.pci.is_known()) machine.pci = Fact<std::vector<PciDevice>>::known({}, origin_of(text, line));
   auto& devices = *machine.pci.get();
+  const auto same_model = [&](const PciDevice& known) { return known.vendor == 0x10de && known.device == *device; };
+  // The same GPU named twice is one GPU: "GPU 0: A100" of a report and the row of nvidia-smi, with an address, in either order.
+  if (address.empty()) {
+    if (index < 0 ? std::ranges::any_of(devices, same_model) : std::ranges::count_if(devices, same_model) > index) return;
+  } else {
+    const auto made_up = std::ranges::find_if(devices, [&](const PciDevice& known) {
+      return same_model(known) && known.origin.text.find(known.address.substr(5, 5)) == std::string::npos;
+    });
+    if (made_up != devices.end() && std::ranges::none_of(devices, [&](const PciDevice& known) { return known.address == at; }))
+      made_up->address = at, made_up->origin = origin_of(text, line);
+  }
   for (const PciDevice& known : devices)
     if (known.address == at) return;
-  // Without addresses: the same GPU named twice is one GPU.
-  if (address.empty() && index < 0)
-    for (const PciDevice& known : devices)
-      if (known.vendor == 0x10de && known.device == *device) return;
   PciDevice gpu;
   gpu.address = at;
   gpu.vendor = 0x10de;

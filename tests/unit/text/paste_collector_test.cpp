@@ -43,6 +43,17 @@ TEST(PasteCollector, ShortTextsAreWhole) {
   }
 }
 
+TEST(PasteCollector, SeveralTextsDoNotRunIntoEachOther) {
+  const LiteralSet literals({{"needle", 0}});
+  PasteCollector collector(literals);
+  for (const std::string_view text : {std::string_view("first, no line end"), std::string_view("\xef\xbb\xbfsecond\n"),
+                                      std::string_view("\xff\xfeu\0t\0f\0", 8), std::string_view("last")}) {
+    collector.feed(text);
+    collector.end_of_text();
+  }
+  EXPECT_EQ(lines_of(collector.finish("t")), "first, no line end\nsecond\nutf\nlast\n");
+}
+
 TEST(PasteCollector, LongTextsKeepBothEndsAndWhatMatters) {
   const LiteralSet literals({{"needle", 0}});
   std::string bytes;
