@@ -19,6 +19,7 @@ constexpr int unwrapped = 100000;
 
 int dispatch(const Options& options) {
   if (options.command == "explain") return run_explain(options);
+  if (options.command == "run") return run_user_command(options);
   if (options.command == "scan") return run_scan(options);
   if (options.command == "trace" && options.live) return run_trace_live(options);
   if (options.command == "trace" && options.trace_pid != 0) return run_trace_pid(options);

@@ -6,6 +6,7 @@
 #include "collect/process_record.h"
 #include "commands/input.h"
 #include "commands/output_file.h"
+#include "commands/report_output.h"
 #include "render/messages.h"
 #include "render/trace_live.h"
 #include "system/child_process.h"
@@ -59,18 +60,6 @@ LiveReport report_of(const Options& options, const TracedRun& traced) {
   return report;
 }
 
-/// 0, or 2 when the report cannot be written.
-int put(const Options& options, const std::string& text) {
-  if (options.output.empty() || options.output == "-") {
-    print_error(text);
-    return 0;
-  }
-  const WriteError error = write_file_atomically(options.output, text, "");
-  if (error.kind == WriteError::Kind::None) return 0;
-  return fail(
-      message(Message::CannotWrite, options.language, {{"path", printable(options.output)}, {"why", printable(error.why)}}));
-}
-
 RunningReport report_of(std::int64_t pid, RunningProcess running) {
   RunningReport report;
   report.pid = pid;
@@ -121,7 +110,7 @@ int run_trace_live(const Options& options) {
   }
   const LiveReport report = report_of(options, *traced);
   const RenderOptions how = render_options(options);
-  const int wrong = put(options, options.format == "json" ? render_live_json(report, how) : render_live_text(report, how));
+  const int wrong = put_report(options, options.format == "json" ? render_live_json(report, how) : render_live_text(report, how));
   if (wrong != 0) return wrong;
   if (traced->run.signal != 0) die_by_signal(traced->run.signal);
   return traced->run.exit_code;

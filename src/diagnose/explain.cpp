@@ -173,15 +173,15 @@ void doubt_what_host_rules_out(std::vector<Finding>& hypotheses, const Diagnosis
   }
 }
 
-/// A finding of this machine among the text's hypotheses.
-void add_of_machine(std::vector<Finding>& hypotheses, Finding finding) {
+/// A finding of this machine among the text's hypotheses; one that stands alone only where nothing contradicts it.
+void add_of_machine(std::vector<Finding>& hypotheses, Finding finding, bool contradicted) {
   if (finding.severity == Severity::Note) return;
   const bool both = of_kind(hypotheses, finding.kind) != nullptr;
   if (both && finding.severity == Severity::Error)
     finding.rank = by_both;
   else if (explains_some(finding, hypotheses))
     finding.rank = by_facts;
-  else if (finding.severity == Severity::Error)
+  else if (finding.severity == Severity::Error && !contradicted)
     finding.rank = by_host_alone;
   else if (!both)
     return;
@@ -217,8 +217,9 @@ std::vector<Finding> hypotheses_on_host(const Machine& text, const Machine& both
     if (!of_host && (of_kind(of_text, finding.kind) != nullptr || explains_some(finding, of_text)))
       merge(hypotheses, std::move(finding));
   }
+  const bool contradicted = std::ranges::any_of(found, &Contradiction::other_machine);
   for (const Finding& finding : host.diagnosis.findings)
-    if (finding.kind != "driver-healthy") add_of_machine(hypotheses, finding);
+    if (finding.kind != "driver-healthy") add_of_machine(hypotheses, finding, contradicted);
   return hypotheses;
 }
 
