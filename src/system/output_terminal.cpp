@@ -38,8 +38,6 @@ std::optional<OutputTerminal> OutputTerminal::make(int real) {
   if (!terminal.master_) return std::nullopt;
   terminal.slave_ = above_standard(open_other_end(terminal.master_.get()));
   if (!terminal.slave_ || ::tcgetattr(real, &terminal.modes_) != 0) return std::nullopt;
-  // Bytes pass as they are: line ends are the real terminal's affair.
-  terminal.modes_.c_oflag &= ~static_cast<tcflag_t>(OPOST);
   if (::tcsetattr(terminal.slave_.get(), TCSANOW, &terminal.modes_) != 0) return std::nullopt;
   terminal.copy_size();
   return terminal;
@@ -63,9 +61,22 @@ void OutputTerminal::pass_modes_on() {
     real.c_cc[VTIME] = now.c_cc[VTIME];
   }
   ::tcsetattr(real_, TCSADRAIN, &real);
-  now.c_oflag &= ~static_cast<tcflag_t>(OPOST);
-  ::tcsetattr(master_.get(), TCSANOW, &now);
   modes_ = now;
 }
+
+std::string OutputTerminal::as_written(std::string_view bytes) {
+  std::string out = kept();
+  out += bytes;
+  if ((modes_.c_oflag & OPOST) == 0 || (modes_.c_oflag & ONLCR) == 0) return out;
+  std::size_t to = 0;
+  for (std::size_t from = 0; from < out.size(); ++from)
+    if (out[from] != '\r' || from + 1 == out.size() || out[from + 1] != '\n') out[to++] = out[from];
+  out.resize(to);
+  return_kept_ = out.ends_with('\r');
+  if (return_kept_) out.pop_back();
+  return out;
+}
+
+std::string OutputTerminal::kept() { return std::exchange(return_kept_, false) ? "\r" : ""; }
 
 }  // namespace gpuvet

@@ -5,6 +5,9 @@
 #include <termios.h>
 
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "system/fd.h"
 
@@ -25,11 +28,16 @@ class OutputTerminal {
   void copy_size();
   /// A program that sets the modes of its output (no echo, single keys) means the terminal that its user types at.
   void pass_modes_on();
+  /// What the command wrote: line ends become those of the real terminal there, so what this one made of them is taken back.
+  std::string as_written(std::string_view bytes);
+  /// A carriage return that was kept because a line end could have followed.
+  std::string kept();
 
  private:
   Fd master_, slave_;
   int real_ = -1;
   termios modes_{};  ///< as they were passed on last
+  bool return_kept_ = false;
 };
 
 }  // namespace gpuvet

@@ -261,6 +261,7 @@ class Relay {
     for (Stream& stream : streams_)
       if (stream.terminal) stream.terminal->copy_size();
   }
+  /// A program may leave its terminal in other modes.
   void pass_modes_on() {
     for (Stream& stream : streams_)
       if (stream.terminal) stream.terminal->pass_modes_on();
@@ -293,10 +294,13 @@ class Relay {
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) return false;
     if (stream.terminal) stream.terminal->pass_modes_on();
     if (count <= 0) {
+      flush(stream);
       stream.close_read_end();
       return false;
     }
-    const std::string_view bytes(buffer_.data(), static_cast<std::size_t>(count));
+    std::string_view bytes(buffer_.data(), static_cast<std::size_t>(count));
+    std::string of_terminal;
+    if (stream.terminal) bytes = of_terminal = stream.terminal->as_written(bytes);
     const bool taken = write_to(stream.target, bytes, given_up_);
     if (hear_) hear_(stream.number, bytes);
     if (!taken) {
@@ -304,6 +308,10 @@ class Relay {
       stream.close_read_end();  // the command gets SIGPIPE or EPIPE at its next write, as without gpuvet
     }
     return true;
+  }
+
+  void flush(Stream& stream) {
+    if (stream.terminal) write_to(stream.target, stream.terminal->kept(), given_up_);
   }
 
   bool read_file(const Stream& stream) {
@@ -340,12 +348,17 @@ bool in_foreground_of_terminal() {
 }
 
 /// A stop of the command is a stop of gpuvet: the shell sees it, and its `fg` wakes both.
-void stop_too(Relay& relay, int waking) {
+void stop_too(Relay& relay, int waking, int signal) {
   if (!stop_seen && !in_foreground_of_terminal()) return;
   stop_seen = false;
   while (relay.step(waking, 0)) {
   }
-  ::raise(SIGSTOP);
+  struct sigaction as_usual {
+  }, ours{};
+  as_usual.sa_handler = SIG_DFL;
+  ::sigaction(signal, &as_usual, &ours);  // SIGSTOP has no other
+  ::raise(signal);
+  ::sigaction(signal, &ours, nullptr);
   size_changed = true;
 }
 
@@ -363,7 +376,7 @@ int relay_until_end(Relay& relay, const Handlers& handlers, pid_t child) {
     int status = 0;
     const pid_t done = ::waitpid(child, &status, WNOHANG | WUNTRACED);
     if (done == child && WIFSTOPPED(status)) {
-      stop_too(relay, handlers.waking());
+      stop_too(relay, handlers.waking(), WSTOPSIG(status));
       continue;
     }
     if (done == child) return status;
