@@ -10,10 +10,10 @@
 namespace gpuvet {
 namespace {
 
-constexpr double by_facts = 0.93;       // a rule that decides from facts of the text
-constexpr double by_both = 0.97;        // … and the text names the same kind
-constexpr double by_host_alone = 0.45;  // the machine is broken there, but the text shows nothing that would follow from it
-constexpr double ruled_out = 0.4;       // the machine's own facts speak for that link
+constexpr double by_facts = 0.93;      // a rule that decides from facts of the text
+constexpr double by_both = 0.97;       // … and the text names the same kind
+constexpr double by_host_alone = 0.2;  // the machine is broken there, but the text shows nothing that would follow from it
+constexpr double ruled_out = 0.4;      // the machine's own facts speak for that link
 constexpr double worth_explaining = 0.3;
 constexpr double out_of_world = 0.4;  // a kind that does not occur where the text seems to come from
 constexpr std::size_t most_evidence = 6;
@@ -158,6 +158,13 @@ bool explains_some(const Finding& cause, const std::vector<Finding>& hypotheses)
          });
 }
 
+/// Does some line of the text look as if this link were broken?
+bool shows_itself(const Finding& finding, const Machine& text) {
+  return finding.severity == Severity::Error && std::ranges::any_of(observations(text), [&](const Observation& observation) {
+           return shows_break_of(observation, finding.layer);
+         });
+}
+
 /// Module and nodes are as they were when the text was made, or the text is of another time or place; a GPU may have failed
 /// since.
 void doubt_what_host_rules_out(std::vector<Finding>& hypotheses, const Diagnosis& host, std::vector<Contradiction>& found) {
@@ -174,12 +181,12 @@ void doubt_what_host_rules_out(std::vector<Finding>& hypotheses, const Diagnosis
 }
 
 /// A finding of this machine among the text's hypotheses; one that stands alone only where nothing contradicts it.
-void add_of_machine(std::vector<Finding>& hypotheses, Finding finding, bool contradicted) {
+void add_of_machine(const Machine& text, std::vector<Finding>& hypotheses, Finding finding, bool contradicted) {
   if (finding.severity == Severity::Note) return;
   const bool both = of_kind(hypotheses, finding.kind) != nullptr;
   if (both && finding.severity == Severity::Error)
     finding.rank = by_both;
-  else if (explains_some(finding, hypotheses))
+  else if (explains_some(finding, hypotheses) || shows_itself(finding, text))
     finding.rank = by_facts;
   else if (finding.severity == Severity::Error && !contradicted)
     finding.rank = by_host_alone;
@@ -219,7 +226,7 @@ std::vector<Finding> hypotheses_on_host(const Machine& text, const Machine& both
   }
   const bool contradicted = std::ranges::any_of(found, &Contradiction::other_machine);
   for (const Finding& finding : host.diagnosis.findings)
-    if (finding.kind != "driver-healthy") add_of_machine(hypotheses, finding, contradicted);
+    if (finding.kind != "driver-healthy") add_of_machine(text, hypotheses, finding, contradicted);
   return hypotheses;
 }
 

@@ -16,19 +16,47 @@ constexpr std::size_t most = 8;
 /// CUDA errors that only a GPU at work gives: out of memory, no kernel image, PTX, and everything that a kernel ran into.
 constexpr std::array<std::string_view, 11> errors_of_working_gpu = {"2",   "209", "218", "222", "700", "701",
                                                                     "702", "710", "715", "716", "719"};
-constexpr std::array<std::string_view, 8> means_no_gpu = {
-    "no-gpu-seen", "no-cuda-device", "gpu-not-available",         "no-gpu-found", "torch-cuda-unavailable",
-    "jax-no-gpu",  "cuinit-failed",  "cuda-initialization-failed"};
+/// Errors of a driver that cannot be reached: initialization, no device, driver too old or of another release, not ready,
+/// unknown.
+constexpr std::array<std::string_view, 9> errors_of_no_gpu = {"3", "35", "36", "100", "101", "802", "803", "804", "999"};
+constexpr std::array<std::string_view, 16> means_no_gpu = {"no-gpu-seen",
+                                                           "no-cuda-device",
+                                                           "gpu-not-available",
+                                                           "no-gpu-found",
+                                                           "torch-cuda-unavailable",
+                                                           "jax-no-gpu",
+                                                           "cuinit-failed",
+                                                           "cuda-initialization-failed",
+                                                           "no-driver-seen",
+                                                           "nvml-error",
+                                                           "kernel-driver-not-loaded",
+                                                           "bitsandbytes-no-gpu",
+                                                           "tensorflow-no-cuda",
+                                                           "onnxruntime-no-cuda",
+                                                           "container-cli-no-driver",
+                                                           "conda-sees-no-driver"};
+constexpr std::array<std::string_view, 8> means_not_loaded = {
+    "shared-library-not-found", "undefined-symbol",        "symbol-version-not-found", "library-wrong-architecture",
+    "library-not-mappable",     "cuda-library-not-loaded", "torch-library-not-found",  "compiled-part-missing"};
+
+template <std::size_t N>
+bool is_one_of(const std::array<std::string_view, N>& list, std::string_view word) {
+  return std::ranges::find(list, word) != list.end();
+}
 
 bool shows_gpu_at_work(const Observation& observation) {
   if (observation.meaning == "out-of-memory" || observation.meaning == "no-kernel-image") return true;
-  return observation.meaning == "cuda-error" &&
-         std::ranges::find(errors_of_working_gpu, value_of(observation, "code")) != errors_of_working_gpu.end();
+  return observation.meaning == "cuda-error" && is_one_of(errors_of_working_gpu, value_of(observation, "code"));
 }
 
 bool denies_gpu(const Observation& observation) {
-  return std::ranges::find(means_no_gpu, std::string_view(observation.meaning)) != means_no_gpu.end() ||
-         (observation.meaning == "cuda-error" && value_of(observation, "code") == "100");
+  return is_one_of(means_no_gpu, observation.meaning) ||
+         (observation.meaning == "cuda-error" && is_one_of(errors_of_no_gpu, value_of(observation, "code")));
+}
+
+/// The device is there for nobody: not a version that does not fit.
+bool sees_no_device(const Observation& observation) {
+  return denies_gpu(observation) && (observation.meaning != "cuda-error" || value_of(observation, "code") == "100");
 }
 
 bool speaks_of_container(const Machine& text) {
@@ -110,7 +138,7 @@ class Comparison {
   void gpu_not_seen() {
     if (host_gpus_.empty() || !host_.kernel_driver.version.is_known()) return;
     const auto list = observations(text_);
-    const auto sign = std::ranges::find_if(list, denies_gpu);
+    const auto sign = std::ranges::find_if(list, sees_no_device);
     if (sign != list.end())
       add("gpu-not-seen", sign->origin, "", origin_of(host_gpus_.front()),
           label(host_gpus_.front()) + ", " + *host_.kernel_driver.version.get(), false);
@@ -213,6 +241,15 @@ void join_python(Python& python, const Python& text, const Machine& host) {
 
 std::vector<Contradiction> contradictions(const Machine& text, const Machine& host, const Knowledge& knowledge) {
   return Comparison(text, host, knowledge).all();
+}
+
+bool shows_break_of(const Observation& observation, Layer layer) {
+  const bool driver = layer <= Layer::UserDriver || layer == Layer::Container || layer == Layer::Wsl;
+  const bool library = layer == Layer::RuntimeLibrary || layer == Layer::Framework || layer == Layer::Application;
+  if (denies_gpu(observation)) return driver || layer == Layer::Framework;
+  if (!is_one_of(means_not_loaded, observation.meaning)) return false;
+  const std::string_view name = value_of(observation, "library");
+  return library || (layer == Layer::UserDriver && (name.starts_with("libcuda.so") || name.starts_with("libnvidia-")));
 }
 
 Machine joined(const Machine& text, const Machine& host) {
