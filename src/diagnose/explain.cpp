@@ -158,11 +158,13 @@ bool explains_some(const Finding& cause, const std::vector<Finding>& hypotheses)
          });
 }
 
-/// Does some line of the text look as if this link were broken?
-bool shows_itself(const Finding& finding, const Machine& text) {
-  return finding.severity == Severity::Error && std::ranges::any_of(observations(text), [&](const Observation& observation) {
-           return shows_break_of(observation, finding.layer);
-         });
+/// A line of the text that looks as if this link were broken; null: none.
+const Observation* sign_of(const Finding& finding, const Machine& text) {
+  if (finding.severity != Severity::Error) return nullptr;
+  const auto list = observations(text);
+  const auto sign =
+      std::ranges::find_if(list, [&](const Observation& observation) { return shows_break_of(observation, finding.layer); });
+  return sign == list.end() ? nullptr : &*sign;
 }
 
 /// Module and nodes are as they were when the text was made, or the text is of another time or place; a GPU may have failed
@@ -184,9 +186,11 @@ void doubt_what_host_rules_out(std::vector<Finding>& hypotheses, const Diagnosis
 void add_of_machine(const Machine& text, std::vector<Finding>& hypotheses, Finding finding, bool contradicted) {
   if (finding.severity == Severity::Note) return;
   const bool both = of_kind(hypotheses, finding.kind) != nullptr;
+  const Observation* sign = sign_of(finding, text);
+  if (sign != nullptr) finding.evidence.insert(finding.evidence.begin(), sign->origin);
   if (both && finding.severity == Severity::Error)
     finding.rank = by_both;
-  else if (explains_some(finding, hypotheses) || shows_itself(finding, text))
+  else if (explains_some(finding, hypotheses) || sign != nullptr)
     finding.rank = by_facts;
   else if (finding.severity == Severity::Error && !contradicted)
     finding.rank = by_host_alone;
