@@ -61,8 +61,8 @@ AuditFiles::~AuditFiles() {
 /// Children reach the files through /proc of this process, and nothing is left behind.
 std::optional<AuditFiles> AuditFiles::in_memory(std::string_view library) {
   AuditFiles files;
-  files.library_ = Fd(static_cast<int>(::syscall(SYS_memfd_create, "gpuvet-audit", MFD_CLOEXEC | MFD_ALLOW_SEALING)));
-  files.record_ = Fd(static_cast<int>(::syscall(SYS_memfd_create, "gpuvet-record", MFD_CLOEXEC)));
+  files.library_ = above_standard(static_cast<int>(::syscall(SYS_memfd_create, "gpuvet-audit", MFD_CLOEXEC | MFD_ALLOW_SEALING)));
+  files.record_ = above_standard(static_cast<int>(::syscall(SYS_memfd_create, "gpuvet-record", MFD_CLOEXEC)));
   if (!files.library_ || !files.record_ || !write_whole(files.library_.get(), library)) return std::nullopt;
   ::fcntl(files.library_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
   files.library_path_ = path_of(files.library_);
@@ -80,7 +80,7 @@ std::optional<AuditFiles> AuditFiles::in_folder(const std::string& above, std::s
   files.library_path_ = folder + "/audit.so";
   files.record_path_ = folder + "/record";
   files.library_ = Fd(::open(files.library_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0500));
-  files.record_ = Fd(::open(files.record_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  files.record_ = above_standard(::open(files.record_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!files.library_ || !files.record_ || !write_whole(files.library_.get(), library)) return std::nullopt;
   files.library_.reset();
   if (!can_be_mapped(files.library_path_)) return std::nullopt;

@@ -114,8 +114,7 @@ tl::expected<pid_t, int> start_child(const ChildStart& start) {
   const Prepared prepared(start);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return tl::unexpected(errno);
-  Fd reading(ends[0]), writing(::fcntl(ends[1], F_DUPFD_CLOEXEC, 3));  // not in the place of a closed standard stream
-  ::close(ends[1]);
+  Fd reading = above_standard(ends[0]), writing = above_standard(ends[1]);
   // Inherited as ignored, the kernel would forget the exit code.
   const bool children_ignored = ::signal(SIGCHLD, SIG_DFL) == SIG_IGN;
   const pid_t child = ::fork();

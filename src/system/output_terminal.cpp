@@ -21,12 +21,6 @@ int open_other_end(int master) {
   return ::open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
 }
 
-/// Not in the place of a closed standard stream.
-Fd above_standard(int fd) {
-  const Fd original(fd);
-  return Fd(original ? ::fcntl(original.get(), F_DUPFD_CLOEXEC, 3) : -1);
-}
-
 tcflag_t changed(tcflag_t now, tcflag_t from, tcflag_t to) { return (now & ~(from ^ to)) | (to & (from ^ to)); }
 
 }  // namespace

@@ -63,7 +63,7 @@ class Handlers {
  public:
   Handlers() {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0) reading_ = Fd(ends[0]), writing_ = Fd(ends[1]);
+    if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0) reading_ = above_standard(ends[0]), writing_ = above_standard(ends[1]);
     sigemptyset(&set_);
     for (const int signal : handled_signals) sigaddset(&set_, signal);
     ::sigprocmask(SIG_BLOCK, &set_, &before_);
@@ -140,11 +140,6 @@ struct Stream {
   }
 };
 
-Fd above_standard(int fd) {
-  const Fd original(fd);
-  return Fd(::fcntl(original.get(), F_DUPFD_CLOEXEC, 3));
-}
-
 void open_pipe(Stream& stream) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
@@ -215,7 +210,7 @@ bool write_to(int fd, std::string_view bytes, bool& given_up) {
 
 class Relay {
  public:
-  explicit Relay(const HearOutput& hear) : hear_(hear), buffer_(piece_size, '\0') {}
+  explicit Relay(const HearOutput& hear) : hear_(hear), hears_(hear != nullptr), buffer_(piece_size, '\0') {}
 
   /// Puts gpuvet between the command and its output.
   void prepare(RelayedRun& run) {
@@ -283,6 +278,7 @@ class Relay {
     if (!open() || ::fork() != 0) return;
     ::prctl(PR_SET_NAME, "gpuvet-relay");
     for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP}) ::signal(signal, SIG_IGN);
+    hears_ = false;
     while (open()) step(-1, -1);
     ::_exit(0);
   }
@@ -302,7 +298,7 @@ class Relay {
     std::string of_terminal;
     if (stream.terminal) bytes = of_terminal = stream.terminal->as_written(bytes);
     const bool taken = write_to(stream.target, bytes, given_up_);
-    if (hear_) hear_(stream.number, bytes);
+    if (hears_) hear_(stream.number, bytes);
     if (!taken) {
       reader_gone_ = true;
       stream.close_read_end();  // the command gets SIGPIPE or EPIPE at its next write, as without gpuvet
@@ -333,6 +329,7 @@ class Relay {
   }
 
   const HearOutput& hear_;
+  bool hears_;
   std::string buffer_;
   std::vector<Stream> streams_;  ///< of two that are the same the first
   bool reader_gone_ = false, given_up_ = false;
