@@ -110,6 +110,10 @@ std::string stream_name(StreamKind kind) {
 Result<Heard> run_and_hear(const Options& options, const std::vector<std::string>& command, const SignatureMatcher& matcher) {
   PasteCollector::Limits limits;
   limits.may_be_utf16 = false;
+  // What matters between both ends is kept whatever its place; the ends are read whole, which takes time after the command.
+  limits.head = 256 << 10;
+  limits.tail = 512 << 10;
+  limits.middle = 1 << 20;
   PasteCollector collector(matcher.literals(), limits);
   StreamLines lines([&](std::string_view whole) { collector.feed(whole); });
   const HearOutput hear = [&](int stream, std::string_view bytes) { lines.feed(stream, bytes); };
@@ -277,18 +281,25 @@ int cannot_start(const Options& options, const SystemError& error) {
   return error.code == ErrorCode::NotFound ? 127 : 126;
 }
 
+bool has_message(const PastedText& text, const SignatureMatcher& matcher) {
+  return std::ranges::any_of(text.lines, [&](const PasteLine& line) {
+    return matcher.literals().find(line.text, 0).position != std::string_view::npos && !matcher.match(line.text).empty();
+  });
+}
+
 /// Nothing to be said: a command that succeeded, whose output has no known message.
-bool is_silent(const Options& options, const RelayedRun& run, const Machine& text) {
+bool is_silent(const Options& options, const Heard& heard, const SignatureMatcher& matcher) {
   const bool asked = options.report == "always" || options.format == "json" || !report_to_error_output(options);
-  return options.report == "never" || (run.exit_code == 0 && !asked && observations(text).empty());
+  if (options.report == "never") return true;
+  return heard.run.exit_code == 0 && !asked && !has_message(heard.text, matcher);
 }
 
 /// 0, or 2 when a report could not be written.
 int report_on(const Options& options, const Heard& heard, const SignatureMatcher& matcher, const Knowledge& knowledge) {
+  if (is_silent(options, heard, matcher)) return 0;
   Machine text = machine_of_text(heard.text, matcher, knowledge);
   const std::vector<FailedLoad> loads = loads_that_failed(heard);
   if (heard.run.exit_code != 0) add_loader_facts(loads, heard, matcher, knowledge, text);
-  if (is_silent(options, heard.run, text)) return 0;
   const Diagnosis of_text = explain(text, knowledge);
   if (heard.run.exit_code == 0 && of_text.verdict != Verdict::Broken && options.format != "json" && options.report == "auto" &&
       report_to_error_output(options))
