@@ -88,6 +88,12 @@ std::string host_text(const HostSide& host, Language language) {
   return text;
 }
 
+std::string loader_failure_text(const Origin& failure, Language language) {
+  const std::string name = printable(failure.text), by = printable(failure.source);
+  if (by.empty()) return name;
+  return language == Language::Chinese ? name + "（请求者：" + by + "）" : name + ", asked for by " + by;
+}
+
 std::string run_end(const RunOutcome& run, Language language) {
   if (run.signal == 0) return pick(language, "exit code ", "退出码 ") + std::to_string(run.exit_code);
   const char* name = ::strsignal(run.signal);

@@ -14,6 +14,8 @@ std::string contradiction_text(const Contradiction& contradiction, Language lang
 std::string host_text(const HostSide& host, Language language);
 /// How the command ended and what its output says.
 std::string run_verdict(const Diagnosis& diagnosis, Language language);
+/// "libcudnn.so.9, asked for by /opt/app"
+std::string loader_failure_text(const Origin& failure, Language language);
 /// "exit code 1", "signal 11 (Segmentation fault)"
 std::string run_end(const RunOutcome& run, Language language);
 

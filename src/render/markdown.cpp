@@ -185,8 +185,7 @@ class MarkdownReport {
     if (!diagnosis_.run || diagnosis_.run->loader_failures.empty()) return;
     heading(Message::LoaderDidNotFind);
     for (const Origin& origin : diagnosis_.run->loader_failures)
-      out_ += "- " + escaped(printable(origin.text)) +
-              (origin.source.empty() ? "" : " (" + escaped(printable(origin.source)) + ")") + "\n";
+      out_ += "- " + escaped(loader_failure_text(origin, options_.language)) + "\n";
     out_ += '\n';
   }
 

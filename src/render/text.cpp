@@ -239,8 +239,7 @@ class TextReport {
     if (!diagnosis_.run || diagnosis_.run->loader_failures.empty()) return;
     heading(say(Message::LoaderDidNotFind));
     for (const Origin& origin : diagnosis_.run->loader_failures)
-      add(printable(origin.text) + (origin.source.empty() ? "" : " (" + printable(origin.source) + ")"),
-          options_.ascii ? "  - " : "  – ", "    ");
+      add(loader_failure_text(origin, options_.language), options_.ascii ? "  - " : "  – ", "    ");
   }
 
   /// Both sides, each with its line.

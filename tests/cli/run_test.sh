@@ -143,7 +143,7 @@ if ! grep -q 'without the audit library' "$work/err" && command -v gcc >/dev/nul
   printf '#include <dlfcn.h>\n#include <stdio.h>\nint main(void) { dlopen("libcudnn_graph.so.77", RTLD_NOW); dlopen("libunrelated.so.1", RTLD_NOW); puts("it did not work"); return 1; }\n' >d.c
   if gcc d.c -o d -ldl; then
     run --trace --width 1000 -- ./d >/dev/null 2>"$work/err"; [ $? = 1 ] || fail "--trace: exit code"
-    expect_err "libcudnn_graph.so.77 ($work/d)"
+    expect_err "libcudnn_graph.so.77, asked for by $work/d"
     grep -q libunrelated "$work/err" && fail "a library that nobody named is told"
     run -- ./d >/dev/null 2>"$work/err"; grep -q cudnn_graph "$work/err" && fail "told without --trace"
   fi
