@@ -1,6 +1,7 @@
 #pragma once
 // What a check reads from the binaries of those processes that have to work: their plans, every file that their loaders open, and
-// the GPU code in the files that are the program's own.
+// the GPU code in the files that are the program's own. CUDA's libraries are asked for theirs where their release may leave a GPU
+// here out.
 
 #include <string>
 #include <vector>
@@ -21,7 +22,8 @@ tl::expected<void, PlanError> collect_binaries(System& system, Machine& machine,
                                                std::vector<CollectorTime>* times = nullptr);
 
 /// machine.gpu_code of the processes in machine.loader.plans: the headers of fat binaries, by positioned reads; the whole of a
-/// program's file where these have no machine code for a GPU here.
+/// program's file where these have no machine code for a GPU here. The same of the CUDA libraries that it loads, where the
+/// release tables do not tell that they serve every GPU here.
 void collect_gpu_code(System& system, Machine& machine);
 
 }  // namespace gpuvet

@@ -61,7 +61,8 @@ std::vector<Answer> cuda(const Knowledge& knowledge, std::string_view version, L
 
 std::vector<Answer> xid(const Knowledge& knowledge, std::string_view code, Language language) {
   const auto wanted = number(code);
-  const auto meaning = wanted ? knowledge.xid(*wanted) : std::nullopt;
+  const bool chinese = language == Language::Chinese;
+  const auto meaning = !wanted ? std::nullopt : chinese ? knowledge.xid_in_chinese(*wanted) : knowledge.xid(*wanted);
   if (!meaning) return {};
   Answer answer;
   answer.subject = "Xid " + std::to_string(meaning->code) + (meaning->mnemonic.empty() ? "" : " " + meaning->mnemonic);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "diagnose/chain.h"
+#include "diagnose/code_meanings.h"
 #include "diagnose/software_links.h"
 #include "rules/rule.h"
 
@@ -40,12 +41,21 @@ std::vector<Finding> run_rules(const RuleContext& context) {
   return findings;
 }
 
+/// What a file has no code for stays so, whatever is repaired before it on the chain: only a record that names it explains it.
+bool outlives_repairs(const Finding& finding) {
+  static constexpr std::string_view kinds[] = {"gpu-arch-dropped-by-framework", "no-kernel-image-arch-missing",
+                                               "extension-arch-missing"};
+  return std::ranges::find(kinds, finding.kind) != std::end(kinds);
+}
+
 /// Does the record of `cause` say that `effect` follows from it?
 bool names_as_consequence(const Finding& cause, const Finding& effect) {
   const RuleRecord* record = find_rule_record(cause.kind);
   if (record == nullptr || cause.kind == effect.kind || cause.severity < effect.severity) return false;
   const std::string whole_layer = "layer:" + std::string(layer_name(effect.layer));
-  return std::ranges::any_of(record->explains, [&](std::string_view kind) { return kind == effect.kind || kind == whole_layer; });
+  const bool alone = outlives_repairs(effect);
+  return std::ranges::any_of(record->explains,
+                             [&](std::string_view kind) { return kind == effect.kind || (kind == whole_layer && !alone); });
 }
 
 /// Everything that follows from findings[cause], also through other findings; indices in order.
@@ -127,7 +137,11 @@ Diagnosis diagnose(const Machine& machine, const Knowledge& knowledge, const Pur
 
   diagnosis.chain = judge_chain(context, findings);
   diagnosis.not_seen = list_not_seen(context);
+  diagnosis.codes = meanings_of_xids(machine, knowledge, findings, false);
   diagnosis.verdict = judge_verdict(findings, diagnosis.chain);
+  // Told where no finding names them.
+  if (diagnosis.verdict == Verdict::Broken)
+    std::erase_if(diagnosis.not_seen, [](const NotSeen& entry) { return entry.what == "program-symbols"; });
   if (diagnosis.verdict == Verdict::Holds && diagnosis.root_cause.empty()) findings.push_back(healthy_finding(diagnosis.chain));
   return diagnosis;
 }

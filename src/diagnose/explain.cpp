@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "diagnose/code_meanings.h"
 #include "diagnose/host_facts.h"
 #include "rules/observed.h"
 #include "rules/rule.h"
@@ -111,7 +112,7 @@ std::vector<RedHerring> red_herrings(const Machine& machine) {
 }
 
 /// Order, root cause and verdict.
-Diagnosis concluded(std::vector<Finding> hypotheses, const Machine& machine) {
+Diagnosis concluded(std::vector<Finding> hypotheses, const Machine& machine, const Knowledge& knowledge) {
   Diagnosis diagnosis;
   diagnosis.of_text = true;
   diagnosis.findings = std::move(hypotheses);
@@ -138,6 +139,9 @@ Diagnosis concluded(std::vector<Finding> hypotheses, const Machine& machine) {
   });
   std::erase_if(findings, [&](const Finding& f) { return f.kind != root_kind && (f.rank < not_worth_a_line); });
   diagnosis.red_herrings = red_herrings(machine);
+  std::vector<Finding> likely;
+  std::ranges::copy_if(findings, std::back_inserter(likely), [](const Finding& f) { return f.rank >= sure_enough; });
+  diagnosis.codes = meanings_of_xids(machine, knowledge, likely, true);
   const bool broken = root != nullptr && std::ranges::any_of(findings, [&](const Finding& f) {
                         return f.kind == root_kind && f.severity == Severity::Error;
                       });
@@ -240,14 +244,15 @@ Diagnosis explain(const Machine& machine, const Knowledge& knowledge) {
   const RuleContext context = make_rule_context(machine, knowledge, {});
   std::vector<Finding> hypotheses = findings_of_facts(context);
   add_observed(context, hypotheses);
-  return concluded(std::move(hypotheses), machine);
+  return concluded(std::move(hypotheses), machine, knowledge);
 }
 
 Diagnosis explain_on_host(const Machine& text, const HostFacts& host, const Knowledge& knowledge) {
   std::vector<Contradiction> found = contradictions(text, host.machine, knowledge);
   const bool used = host.same_machine || std::ranges::none_of(found, &Contradiction::other_machine);
-  Diagnosis diagnosis = used ? concluded(hypotheses_on_host(text, joined(text, host.machine), host, knowledge, found), text)
-                             : explain(text, knowledge);
+  Diagnosis diagnosis =
+      used ? concluded(hypotheses_on_host(text, joined(text, host.machine), host, knowledge, found), text, knowledge)
+           : explain(text, knowledge);
   diagnosis.contradictions = std::move(found);
   diagnosis.host = host_side(host, used);
   return diagnosis;

@@ -40,6 +40,14 @@ std::string libraries_in_doubt(const RuleContext& context, const ProcessView& vi
   return join(names, ", ");
 }
 
+/// CUDA libraries that it opens by name and that are not there, where nothing else in it leads to the GPU.
+std::string only_ways_in(const RuleContext& context, const ProcessView& view) {
+  std::vector<std::string> names;
+  if (has_way_to_cuda(context, view)) return {};
+  for (const MissingLibrary* missing : names_not_found(context, view)) names.push_back(missing->name);
+  return join(names, ", ");
+}
+
 /// A script's interpreter uses no CUDA by itself, and a program may leave that to parts that it opens or starts.
 void tell_use_of_cuda(const RuleContext& context, const ProcessView& view, std::vector<NotSeen>& list) {
   bool told = false;
@@ -64,7 +72,7 @@ void add(std::string& text, std::string part) {
 LinkView view_program_libraries(const RuleContext& context) {
   LinkView view{!context.processes.empty(), ""};
   for (const ProcessView& process : context.processes) {
-    view.seen_good = view.seen_good && loads(process) && !process.now.objects.empty();
+    view.seen_good = view.seen_good && loads(process) && !process.now.objects.empty() && only_ways_in(context, process).empty();
     add(view.detail, cuda_libraries_of(process));
     add(view.detail, runtime_inside(process));
   }
@@ -73,7 +81,20 @@ LinkView view_program_libraries(const RuleContext& context) {
 }
 
 bool program_has_code(const RuleContext& context) {
-  return std::ranges::any_of(context.processes, [&](const ProcessView& view) { return !code_files_of(context, view).empty(); });
+  return std::ranges::any_of(context.processes, [&](const ProcessView& view) {
+    return !code_files_of(context, view).empty() || !unserved_libraries(context, view).empty();
+  });
+}
+
+std::string work_of_libraries(const RuleContext& context) {
+  std::string names;
+  for (const ProcessView& process : context.processes) {
+    const LibraryFile* main = main_file_of(process);
+    // A library of CUDA that was asked for itself has code, which the release tables speak for.
+    if (main != nullptr && chooses_among_containers(main->soname)) return {};
+    add(names, libraries_with_code(process));
+  }
+  return names.empty() ? "none in the program itself" : "none in the program itself; it works through " + names;
 }
 
 LinkView view_program_code(const RuleContext& context) {
@@ -83,6 +104,8 @@ LinkView view_program_code(const RuleContext& context) {
     for (const GpuCodeFile* file : code_files_of(context, process))
       add(view.detail, file_name_of(*file) + " (" + target_text(*file) + ")");
   }
+  if (view.detail.empty() && context.machine.gpu_code.is_known() && !context.processes.empty())
+    view.detail = work_of_libraries(context);
   return view;
 }
 
@@ -101,6 +124,8 @@ std::vector<NotSeen> unseen_of_program(const RuleContext& context) {
   for (const ProcessView& process : context.processes) {
     tell_use_of_cuda(context, process, list);
     if (std::string names = libraries_in_doubt(context, process); !names.empty()) list.push_back({"program-libraries", names});
+    if (std::string names = only_ways_in(context, process); !names.empty()) list.push_back({"program-opens", names});
+    if (std::string symbols = missing_symbols(process); !symbols.empty()) list.push_back({"program-symbols", symbols});
     const bool nobody_to_ask = usable_gpus(context).empty() && gpu_here(context) == GpuHere::Yes;
     const auto codes = program_code(context, process);
     for (const GpuCodeFile* file : code_files_of(context, process)) {

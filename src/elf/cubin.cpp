@@ -22,7 +22,7 @@ struct Section {
 Section section_at(const ByteView& cubin, std::uint64_t offset, std::string_view names) {
   constexpr std::uint32_t nobits = 8;
   Section section;
-  constexpr std::size_t longest_name = 256;  // only the beginnings of names matter
+  constexpr std::size_t longest_name = 256;  // beginnings tell, and the whole of a short one
   const auto name = ByteView{names}.slice(cubin.u32(offset), longest_name);
   section.name = name.substr(0, name.find('\0'));
   section.type = cubin.u32(offset + 4);
@@ -31,6 +31,12 @@ Section section_at(const ByteView& cubin, std::uint64_t offset, std::string_view
   section.in_file = section.type != nobits;
   if (section.in_file) section.bytes = cubin.slice(section.offset, section.size);
   return section;
+}
+
+bool has_code(const Section& section) {
+  constexpr std::string_view prefix = ".text.";
+  if (section.name.starts_with(prefix)) return !is_empty_kernel(section.name.substr(prefix.size()));
+  return section.name == ".text" && section.size > 0;
 }
 
 /// "… -arch sm_100f -m 64": how the compiler was called. Notes of nvlink hold the same words.
@@ -59,6 +65,11 @@ char variant_of_compat(std::string_view bytes) {
 }
 
 }  // namespace
+
+// _ZN3cub11EmptyKernelIvEEvv, _ZN6thrust8cuda_cub3cub11EmptyKernelIvEEvv, _ZN3cub17CUB_300001_SM_7506detail11EmptyKernelIvEEvv
+bool is_empty_kernel(std::string_view symbol) {
+  return symbol.starts_with("_ZN") && symbol.find("3cub") != std::string_view::npos && symbol.ends_with("11EmptyKernelIvEEvv");
+}
 
 std::optional<CubinHeader> parse_cubin_header(std::string_view first_bytes) {
   const ByteView view{first_bytes};
@@ -96,8 +107,7 @@ std::optional<CubinContent> look_into_cubin(std::string_view cubin) {
     const auto section = section_at(view, sections + i * section_header, names);
     const auto end = section.offset + section.size;
     if (section.in_file && end >= section.offset) content.size = std::max(content.size, end);
-    content.code = content.code || section.name.starts_with(".text.") || (section.name == ".text" && section.size > 0);
-    content.data = content.data || section.name.starts_with(".nv.global") || section.name.starts_with(".nv.constant");
+    content.code = content.code || has_code(section);
     if (section.name == ".note.nv.tkinfo") options = section.bytes.substr(0, longest_note);
     if (section.type == section_nv_compat) compat = section.bytes.substr(0, longest_note);
   }

@@ -17,13 +17,14 @@ struct CubinHeader {
 std::optional<CubinHeader> parse_cubin_header(std::string_view first_bytes);
 
 struct CubinContent {
-  bool code = false;       ///< has kernels or device functions
-  bool data = false;       ///< has device variables or constants of its own
+  bool code = false;       ///< has kernels or device functions, other than the empty one of CUB's headers
   char variant = 0;        ///< 'a', 'f', or 0: plain or not told
   std::uint64_t size = 0;  ///< of the cubin: where its last table or section ends
-
-  bool is_empty() const { return !code && !data; }
 };
+
+/// cub::EmptyKernel<void>, under any of the names that CUB's releases give its namespace: every source that includes Thrust or
+/// CUB has it, to ask the runtime which target it would take. `symbol`: mangled.
+bool is_empty_kernel(std::string_view symbol);
 
 /// Looks through the sections of a cubin; nothing when its section table is damaged. When `size` is more than was given, the
 /// rest of the answer needs the whole.

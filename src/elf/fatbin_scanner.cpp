@@ -16,9 +16,9 @@ constexpr std::uint32_t elf_magic = 0x464c457f;
 constexpr std::size_t elf_header = 64;
 constexpr std::size_t alignment = 4;  // containers were only ever seen at multiples of 8; C arrays of cubins have less
 
-// Cubins without code are 1.5 KiB large, and more with long linker options; the smallest kernel makes 3 KiB. PTX without code is
-// its head.
-constexpr std::uint64_t largest_stub = 4096;
+// Cubins without code are 1.5 KiB large, and more with long linker options; with what Thrust's headers leave in one it is 9 KiB
+// (CUDA 13.0). PTX without code is its head and variables.
+constexpr std::uint64_t largest_stub = std::uint64_t{16} << 10;
 constexpr std::uint64_t largest_cubin_held = std::uint64_t{1} << 20;
 constexpr std::size_t most_targets_of_container = 256;
 
@@ -54,7 +54,7 @@ std::size_t find_magic(std::string_view bytes) {
 
 bool is_empty_cubin(std::string_view bytes) {
   const auto content = look_into_cubin(bytes);
-  return content && content->is_empty();
+  return content && !content->code;
 }
 
 CodeTarget target_of(const FatbinEntry& entry, char variant) {
@@ -291,7 +291,7 @@ bool FatbinScanner::cubin(std::string_view bytes) {
     target.variant = content->variant;
     unit_.targets = {{target, 1}};
   }
-  unit_.stub = content && content->is_empty();
+  unit_.stub = content && !content->code;
   keep(start_, std::exchange(unit_, {}));
   last_end_ = end_;
   search_from(content ? end_ : start_ + elf_header);

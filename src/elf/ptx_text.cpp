@@ -1,7 +1,8 @@
 #include "elf/ptx_text.h"
 
-#include <algorithm>
 #include <charconv>
+
+#include "elf/cubin.h"
 
 namespace gpuvet {
 namespace {
@@ -62,9 +63,14 @@ std::optional<PtxHead> parse_ptx_head(std::string_view text) {
 bool is_empty_ptx(std::string_view text) {
   if (!parse_ptx_head(text)) return false;
   // A comment that has one of the words makes it a text with code: that errs on the safe side.
-  static constexpr std::string_view content[] = {".entry", ".func",    ".global",     ".const",  ".shared",
-                                                 ".tex",   ".surfref", ".samplerref", ".extern", ".visible"};
-  return std::ranges::none_of(content, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+  for (const std::string_view word : {".entry", ".func"}) {
+    for (auto at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+      auto name = skip_blanks(text.substr(at + word.size()));
+      name = name.substr(0, name.find_first_of(" \t\r\n(){};"));
+      if (!is_empty_kernel(name)) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace gpuvet

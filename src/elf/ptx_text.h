@@ -16,7 +16,8 @@ struct PtxHead {
 /// From the beginning of a text (64 KiB are enough); nothing when it is no PTX.
 std::optional<PtxHead> parse_ptx_head(std::string_view text);
 
-/// Is this whole text without functions and variables? So nvcc compiles sources without GPU code.
+/// Is this whole text without kernels and functions, but for the empty kernel of CUB's headers? So nvcc compiles sources that
+/// start no kernel of their own.
 bool is_empty_ptx(std::string_view text);
 
 }  // namespace gpuvet

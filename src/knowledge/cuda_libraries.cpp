@@ -94,6 +94,27 @@ std::vector<std::uint32_t> CudaLibrary::cuda_majors() const {
   return majors;
 }
 
+bool all_releases_serve(const Knowledge& knowledge, const std::vector<std::uint32_t>& majors, const ComputeCapability& gpu) {
+  return std::ranges::all_of(knowledge.cuda_releases(), [&](const CudaRelease& release) {
+    const auto version = CudaVersion::parse(release.version);
+    if (!version || std::ranges::find(majors, version->major) == majors.end()) return true;
+    const auto low = ComputeCapability::parse(release.supported_sm_min),
+               high = ComputeCapability::parse(release.supported_sm_max);
+    return low && high && !(gpu < *low) && !(*high < gpu);
+  });
+}
+
+std::optional<ComputeCapability> oldest_gpu(const Knowledge& knowledge, const std::vector<std::uint32_t>& majors) {
+  std::optional<ComputeCapability> oldest;
+  for (const CudaRelease& release : knowledge.cuda_releases()) {
+    const auto version = CudaVersion::parse(release.version);
+    const auto low = ComputeCapability::parse(release.supported_sm_min);
+    if (!version || !low || std::ranges::find(majors, version->major) == majors.end()) continue;
+    if (!oldest || *low < *oldest) oldest = low;
+  }
+  return oldest;
+}
+
 std::optional<std::string> cuda_soname(const Knowledge& knowledge, std::string_view stem, const CudaVersion& release) {
   for (const CudaLibrary& library : cuda_libraries(knowledge))
     if (has_stem(library.soname, stem) && library.is_in(release)) return library.soname;

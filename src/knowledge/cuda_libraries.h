@@ -28,6 +28,10 @@ struct CudaLibrary {
 
 /// By its whole soname ("libcudart.so.12", no path); nothing: not in the table.
 std::optional<CudaLibrary> cuda_library(const Knowledge& knowledge, std::string_view soname);
+/// Every known release of these CUDA majors compiles for such a GPU, and its libraries have code for it.
+bool all_releases_serve(const Knowledge& knowledge, const std::vector<std::uint32_t>& majors, const ComputeCapability& gpu);
+/// The oldest GPU that any known release of these CUDA majors compiles for; nothing: no table tells.
+std::optional<ComputeCapability> oldest_gpu(const Knowledge& knowledge, const std::vector<std::uint32_t>& majors);
 /// The name that CUDA's `stem` ("libcublas") has in a release: "libcublas.so.12"; nothing: the table does not tell.
 std::optional<std::string> cuda_soname(const Knowledge& knowledge, std::string_view stem, const CudaVersion& release);
 /// The name that a library with releases of its own ("libcudnn", 9) has in that major; nothing: the table does not tell.

@@ -52,6 +52,32 @@ std::optional<XidMeaning> Knowledge::xid(int code) const {
   return XidMeaning{code, text("mnemonic"), text("meaning"), text("likely_causes"), text("recommended_action"), text("source")};
 }
 
+std::optional<XidMeaning> Knowledge::xid_in_chinese(int code) const {
+  auto meaning = xid(code);
+  if (!meaning) return std::nullopt;
+  const Table& words = table("xid_words");
+  const auto phrase = [&](std::string_view english) {
+    const Row* row = words.find("en", english);
+    return row == nullptr ? std::string(english) : std::string(words.cell(*row, "zh"));
+  };
+  const auto list = [&](std::string_view english, std::string_view separator, std::string_view joined) {
+    std::string chinese;
+    while (!english.empty()) {
+      const std::size_t end = english.find(separator);
+      std::string_view part = english.substr(0, end);
+      english.remove_prefix(end == std::string_view::npos ? english.size() : end + separator.size());
+      constexpr std::string_view then = "then: ";
+      if (part.starts_with(then)) part.remove_prefix(then.size());
+      if (!part.empty()) chinese.append(chinese.empty() ? "" : joined).append(phrase(part));
+    }
+    return chinese;
+  };
+  meaning->meaning = phrase(meaning->meaning);
+  meaning->likely_causes = list(meaning->likely_causes, ", ", "、");
+  meaning->recommended_action = list(meaning->recommended_action, " | ", "；然后：");
+  return meaning;
+}
+
 std::vector<CudaError> Knowledge::cuda_error(int code) const {
   const Table& errors = table("cuda_errors");
   const std::string wanted = std::to_string(code);

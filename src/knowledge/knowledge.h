@@ -107,6 +107,8 @@ class Knowledge {
   std::optional<CudaRelease> cuda_release(std::string_view version) const;  ///< "12.4.1", or "12.4" = its first release
   std::vector<CudaRelease> cuda_releases() const;
   std::optional<XidMeaning> xid(int code) const;
+  /// The same with meaning, causes and action in Chinese, where xid_words.tsv has the words.
+  std::optional<XidMeaning> xid_in_chinese(int code) const;
   std::vector<CudaError> cuda_error(int code) const;  ///< of every API
   std::vector<CudaError> cuda_error_named(std::string_view name) const;
   std::vector<DriverDefect> driver_defects() const;

@@ -113,6 +113,18 @@ struct RunOutcome {
   friend bool operator==(const RunOutcome&, const RunOutcome&) = default;
 };
 
+/// A number in the kernel log that no finding speaks of, and what NVIDIA's lists say of it.
+struct CodeMeaning {
+  struct Words {
+    std::string meaning, causes, advice;  ///< causes and advice may be empty
+    friend bool operator==(const Words&, const Words&) = default;
+  };
+  Origin origin;
+  std::string code, name;  ///< "Xid 62", "PMU_HALT_ERROR"
+  Words en, zh;
+  friend bool operator==(const CodeMeaning&, const CodeMeaning&) = default;
+};
+
 struct Diagnosis {
   Verdict verdict = Verdict::Unknown;
   std::string root_cause;         ///< kind of the root cause; empty: none
@@ -120,6 +132,7 @@ struct Diagnosis {
   std::vector<ChainLink> chain;
   std::vector<NotSeen> not_seen;
   std::vector<RedHerring> red_herrings;  ///< of a text
+  std::vector<CodeMeaning> codes;        ///< in the order of the log
   std::optional<HostSide> host;          ///< of a text that was judged together with this machine
   std::vector<Contradiction> contradictions;
   std::optional<RunOutcome> run;

@@ -369,7 +369,7 @@ struct GpuCodeFile {
   std::vector<GpuCodeTarget> targets;  ///< sass, ptx, lto, by architecture; what has no kernels is not among them
   std::int64_t containers = 0;         ///< fatbin containers
   std::int64_t stub_containers =
-      0;  ///< of them without functions and variables: device-link stubs, and what nvcc makes of sources without kernels
+      0;  ///< of them without kernels and functions: device-link stubs, and what nvcc makes of sources without kernels
   std::vector<CodeCount> stub_targets;  ///< what they are made for, and cubins and PTX texts like them: "sm_75", "compute_90"
   /// Containers (and cubins outside of any) in each place: ".nv_fatbin", "__nv_relfatbin", ".ldata", …; "file": not in a section.
   std::vector<CodeCount> places;

@@ -192,6 +192,26 @@ void write_host(JsonWriter& w, const Diagnosis& diagnosis, Language language) {
   w.end_array();
 }
 
+void write_codes(JsonWriter& w, const Diagnosis& diagnosis, Language language) {
+  w.key("codes");
+  w.begin_array();
+  for (const CodeMeaning& code : diagnosis.codes) {
+    const CodeMeaning::Words& words = language == Language::Chinese ? code.zh : code.en;
+    w.begin_object();
+    w.field("code", code.code);
+    w.field("name", code.name);
+    w.field("meaning", words.meaning);
+    w.field("causes", words.causes);
+    w.field("advice", words.advice);
+    w.field("origin", code.origin.source);
+    w.key("line");
+    w.natural(code.origin.line);
+    w.field("text", code.origin.text);
+    w.end_object();
+  }
+  w.end_array();
+}
+
 void write_run(JsonWriter& w, const RunOutcome& run) {
   write_strings(w, "command", run.command);
   w.field("program", run.program);
@@ -231,6 +251,7 @@ std::string render_json(const Diagnosis& diagnosis, const Machine& machine, cons
   write_not_seen(w, diagnosis, machine, options.language);
   if (diagnosis.of_text) write_red_herrings(w, diagnosis, options.language);
   if (diagnosis.host) write_host(w, diagnosis, options.language);
+  write_codes(w, diagnosis, options.language);
   const bool hide = options.redact && !machine.redacted;
   const Machine hidden = hide ? redact(machine) : Machine{};
   write_toolkit_choices(w, hide ? hidden : machine);

@@ -89,6 +89,7 @@ class MarkdownReport {
       heading(Message::ThisMachine);
       out_ += escaped(host_text(*diagnosis_.host, options_.language)) + "\n\n";
     }
+    codes();
     not_seen();
     return std::move(out_);
   }
@@ -199,6 +200,17 @@ class MarkdownReport {
         out_ += "  - " + escaped(origin_place(origin)) + "\n";
         if (!origin.text.empty()) out_ += code_block(evidence_text(origin, options_.language), "", "    ");
       }
+    }
+    out_ += '\n';
+  }
+
+  void codes() {
+    if (diagnosis_.codes.empty()) return;
+    heading(Message::CodesInLog);
+    for (const CodeMeaning& code : diagnosis_.codes) {
+      std::string text;
+      for (const std::string& line : code_meaning_lines(code, options_.language)) text += (text.empty() ? "" : " ") + line;
+      out_ += "- " + escaped(text) + "\n" + code_block(printable(code.origin.text), "", "  ");
     }
     out_ += '\n';
   }

@@ -28,6 +28,12 @@ constexpr Sentence sentences[] = {
     {Message::RootCause, "Root cause", "根本原因"},
     {Message::NotAskedFor, "not asked for", "不在本次检查范围内"},
     {Message::BehindTheBreak, "not reached: the break is before it", "未到达：断点在它之前"},
+    {Message::CodesInLog, "What the kernel log says", "内核日志里的消息"},
+    {Message::CodeCauses, "NVIDIA names as possible causes: {causes}.", "NVIDIA 列出的可能原因：{causes}。"},
+    {Message::CodeAdvice, "NVIDIA's advice: {advice}.", "NVIDIA 的建议：{advice}。"},
+    {Message::ExplainedCodes,
+     "The driver reported an error on the GPU; this text alone does not say what caused it (exit code 3).",
+     "驱动报告了 GPU 错误；仅凭这段文本无法确定原因（退出码 3）。"},
     {Message::NothingKnown, "not enough was seen", "看到的信息不足"},
     {Message::RebootNeeded, "A reboot is needed for this to take effect.", "需要重启后才能生效。"},
     {Message::NoRebootNeeded, "No reboot is needed.", "无需重启。"},
@@ -209,6 +215,12 @@ constexpr KeyText not_seen_titles[] = {
      "程序的 GPU 代码能否在这块 GPU 上运行：文件没有给出确切答案"},
     {"program-libraries", "whether the program finds these libraries: only its LD_LIBRARY_PATH could lead to them",
      "程序能否找到这些库：只有它的 LD_LIBRARY_PATH 可能指向它们"},
+    {"program-opens",
+     "whether the program works without these libraries: it opens them by name, they are not there, and nothing else in it leads "
+     "to the GPU",
+     "没有这些库程序能否工作：程序按名称打开它们，而这里没有；除此之外，它没有其他使用 GPU 的途径"},
+    {"program-symbols", "what gives the program these symbols: nothing that it loads has them",
+     "这些符号由谁提供：程序加载的所有文件中都没有"},
     {"program-plan", "what this script starts or imports: only its interpreter was judged",
      "这个脚本启动或导入了什么：这里只检查了它的解释器"},
 };
@@ -240,6 +252,9 @@ constexpr KeyText advices[] = {
      "请将 python -c \"import torch; print(torch.cuda.get_arch_list())\"（或类似命令）的结果与 gpuvet kb gpu 名称 对照。"},
     {"name-gpu", "Name the GPU: gpuvet scan PROGRAM --gpu 'RTX 4090'.", "请指明 GPU：gpuvet scan 程序 --gpu 'RTX 4090'。"},
     {"scan-program", "See all of it, and why: gpuvet scan PROGRAM.", "查看全部代码及原因：gpuvet scan 程序。"},
+    {"install-if-wanted", "If it is to use the GPU, install them and ask again; its own log may tell what it lacks.",
+     "如果需要它使用 GPU，请安装这些库后再检查；程序自己的日志也可能说明缺什么。"},
+    {"trace-program", "See which file should have them: gpuvet trace PROGRAM.", "查看应由哪个文件提供：gpuvet trace 程序。"},
     {"ask-other-program", "Ask for the program or library that does the work: gpuvet --for PATH. For the machine itself: gpuvet.",
      "请改为检查真正使用 GPU 的程序或库：gpuvet --for 路径。只检查本机：gpuvet。"},
     {"ask-part", "Ask for it: gpuvet --for {subject}.", "请单独检查它：gpuvet --for {subject}。"},
@@ -294,6 +309,8 @@ std::string_view advice_key(const NotSeen& entry, const Machine& machine) {
   if (entry.what == "program-without-cuda") return "ask-other-program";
   if (entry.what == "program-code") return "name-gpu";
   if (entry.what == "program-code-unsure") return "scan-program";
+  if (entry.what == "program-opens") return "install-if-wanted";
+  if (entry.what == "program-symbols") return "trace-program";
   if (entry.what == "program-part") return "ask-part";
   if (entry.what == "program-plan") return runs_python(entry.why) ? "ask-framework-of-script" : "ask-program-of-script";
   if (entry.what == "library-path") return "try-without";

@@ -51,6 +51,10 @@ enum class Message : std::uint8_t {
   NotAskedFor,
   BehindTheBreak,
   NothingKnown,
+  CodesInLog,
+  CodeCauses,
+  CodeAdvice,
+  ExplainedCodes,
   // repair
   RebootNeeded,
   NoRebootNeeded,

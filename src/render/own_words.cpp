@@ -31,6 +31,10 @@ constexpr Sentence sentences[] = {
     {"{} and {} more", "{1} 等（另有 {2} 处）"},
     {"its own folders", "它自己的目录"},
     {"is on this machine, where the loader does not look", "本机上有这个文件，但动态链接器不会到这里查找"},
+    {"GPU code for {}; none of it for {}", "含有 {1} 的 GPU 代码，没有适用于 {2} 的"},
+    {"{} of any release serves compute capability {} and newer; {} has {}",
+     "{1} 的各个版本都只支持计算能力 {2} 及更新的 GPU；{3} 为 {4}"},
+    {"has the name {}", "其中有 {1} 这个名称"},
     {"GPU code for {}", "含有 {1} 的 GPU 代码"},
     {"ELF machine {}", "ELF 架构 {1}"},
     {"linked against {} of libcuda.so.1", "链接了 libcuda.so.1 的 {1}"},
@@ -69,6 +73,8 @@ constexpr Sentence sentences[] = {
     // links of the chain
     {"CUDA {}, linked in", "CUDA {1}（静态链接）"},
     {"no CUDA library", "没有用到 CUDA 库"},
+    {"none in the program itself; it works through {}", "程序本身没有；它通过 {1} 使用 GPU"},
+    {"none in the program itself", "程序本身没有"},
     // rules of the loader
     {"default", "默认目录"},
     {"path", "按路径指定"},

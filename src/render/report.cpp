@@ -86,8 +86,9 @@ std::string verdict_sentence(const Diagnosis& diagnosis, bool strict, Language l
   if (diagnosis.of_text) {
     const Message id = diagnosis.verdict == Verdict::Broken  ? Message::ExplainedCause
                        : diagnosis.verdict == Verdict::Holds ? Message::ExplainedWarning
-                       : diagnosis.findings.empty()          ? Message::ExplainedNothing
-                                                             : Message::ExplainedUnknown;
+                       : !diagnosis.findings.empty()         ? Message::ExplainedUnknown
+                       : diagnosis.codes.empty()             ? Message::ExplainedNothing
+                                                             : Message::ExplainedCodes;
     return std::string(message(id, language));
   }
   if (diagnosis.verdict == Verdict::Unknown) return std::string(message(Message::VerdictUnknown, language));
@@ -99,6 +100,19 @@ std::string verdict_sentence(const Diagnosis& diagnosis, bool strict, Language l
   const Report report = make_report(diagnosis);
   const Layer layer = report.root != nullptr ? report.root->layer : Layer::Hardware;
   return message(Message::VerdictBroken, language, {{"link", std::string(link_title(layer, diagnosis, language))}});
+}
+
+std::vector<std::string> code_meaning_lines(const CodeMeaning& code, Language language) {
+  const bool chinese = language == Language::Chinese;
+  const CodeMeaning::Words& words = chinese ? code.zh : code.en;
+  std::string first = code.code;
+  if (!code.name.empty()) first += chinese ? "（" + code.name + "）" : " (" + code.name + ")";
+  std::vector<std::string> lines{first + (chinese ? "：" : ": ") + words.meaning + (chinese ? "。" : ".")};
+  if (!words.causes.empty()) lines.push_back(message(Message::CodeCauses, language, {{"causes", words.causes}}));
+  std::string advice = words.advice;
+  for (std::size_t at = 0; (at = advice.find(" | then:", at)) != std::string::npos;) advice.replace(at, 8, ", then");
+  if (!advice.empty()) lines.push_back(message(Message::CodeAdvice, language, {{"advice", advice}}));
+  return lines;
 }
 
 std::string_view confirming_command(const Finding& finding) {

@@ -25,6 +25,8 @@ Report make_report(const Diagnosis& diagnosis);
 std::string link_text(const ChainLink& link, const Diagnosis& diagnosis, Language language);
 /// The last sentence: what the verdict and the exit code mean.
 std::string verdict_sentence(const Diagnosis& diagnosis, bool strict, Language language);
+/// "Xid 62 (PMU_HALT_ERROR): …", then what may cause it and what to do, where that is known; a line each.
+std::vector<std::string> code_meaning_lines(const CodeMeaning& code, Language language);
 /// The command that confirms a finding of a text or rules it out; empty: none is needed.
 std::string_view confirming_command(const Finding& finding);
 /// "/etc/modprobe.d/x.conf:3"

@@ -64,6 +64,7 @@ class TextReport {
     loader_failures();
     contradictions();
     host();
+    codes();
     not_seen();
     if (options_.verbosity > 0) out_ += render_software(machine_, options_);
     if (options_.verbosity > 0) facts();
@@ -261,6 +262,18 @@ class TextReport {
     if (!diagnosis_.host) return;
     heading(say(Message::ThisMachine));
     add(host_text(*diagnosis_.host, options_.language), "  ", "  ");
+  }
+
+  void codes() {
+    if (diagnosis_.codes.empty()) return;
+    heading(say(Message::CodesInLog));
+    for (const CodeMeaning& code : diagnosis_.codes) {
+      const std::vector<std::string> lines = code_meaning_lines(code, options_.language);
+      add(lines.front(), options_.ascii ? "  - " : "  – ", "    ");
+      for (std::size_t i = 1; i < lines.size(); ++i) add(lines[i], "    ", "    ");
+      for (const std::string& line : wrap(origin_place(code.origin) + ": " + printable(code.origin.text), width_ - 6))
+        out_ += "      " + styled(line, Style::Dim, options_.color) + "\n";
+    }
   }
 
   void not_seen() {

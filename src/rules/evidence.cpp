@@ -56,16 +56,12 @@ const LogEvent* first_event_with(const Machine& machine, std::initializer_list<s
   return events.empty() ? nullptr : events.front();
 }
 
-namespace {
-
-/// Of this boot and of the module as it is loaded now: a reset and a reload start the GPU's history anew.
+// A reset and a reload start the GPU's history anew.
 std::vector<const LogEvent*> xids_since_load(const Machine& machine) {
   auto events = current_events(machine, "xid");
   keep_since_last_load(machine, events);
   return events;
 }
-
-}  // namespace
 
 std::vector<const LogEvent*> current_xids(const Machine& machine, std::span<const int> codes) {
   auto events = xids_since_load(machine);

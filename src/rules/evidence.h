@@ -27,7 +27,8 @@ const LogEvent* first_event_with(const Machine& machine, std::initializer_list<s
 /// Takes away what the driver said before its module was loaded last ("NVRM: loading NVIDIA UNIX …"): a reload starts it anew.
 void keep_since_last_load(const Machine& machine, std::vector<const LogEvent*>& events);
 
-/// Xid events since the module was loaded last (in the newest boot) with one of these numbers, oldest first.
+/// Xid events since the module was loaded last (in the newest boot), oldest first; or those with one of these numbers.
+std::vector<const LogEvent*> xids_since_load(const Machine& machine);
 std::vector<const LogEvent*> current_xids(const Machine& machine, std::span<const int> codes);
 std::vector<const LogEvent*> current_xids(const Machine& machine, std::initializer_list<int> codes);
 

@@ -211,7 +211,8 @@ Result illegal_access(const Context& context) {
   const auto first = std::ranges::find(*events, "xid", &LogEvent::kind);
   if (first == events->end() || (first->code != 13 && first->code != 31 && first->code != 43 && first->code != 45))
     return std::nullopt;
-  Finding finding = text_finding(first->code == 13 || first->code == 31 ? 0.75 : 0.55, {});
+  // 45 alone is also how any program ends that was killed.
+  Finding finding = text_finding(first->code == 13 || first->code == 31 ? 0.75 : first->code == 43 ? 0.55 : 0.35, {});
   finding.evidence.push_back(quote(*first));
   return finding;
 }

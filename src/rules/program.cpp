@@ -5,6 +5,7 @@
 #include "knowledge/cuda_libraries.h"
 #include "loader/library_family.h"
 #include "rules/evidence.h"
+#include "rules/framework_arch.h"
 #include "rules/framework_facts.h"
 #include "rules/program_facts.h"
 #include "rules/software.h"
@@ -14,6 +15,8 @@ namespace gpuvet::program {
 namespace {
 
 constexpr std::size_t most_evidence = 8;
+
+Action build_for(const RuleContext& context, const std::string& program, const ComputeCapability& gpu);
 
 // ---- libraries ---------------------------------------------------------------------------------------------------------
 
@@ -102,16 +105,42 @@ std::vector<Action> install_cuda_of(const RuleContext& context, const ProcessVie
   return {install_cuda_libraries(release)};
 }
 
+bool lacks_cuda(const Lack& lack) {
+  return std::ranges::any_of(lack.libraries, [](const LackedLibrary& l) { return is_cuda_library(library_stem(l.soname)); });
+}
+
 std::vector<Action> install_lacked(const RuleContext& context, const Lack& lack) {
   std::vector<Action> steps;
-  const auto of_cuda = [](const LackedLibrary& l) { return is_cuda_library(library_stem(l.soname)); };
-  if (std::ranges::any_of(lack.libraries, of_cuda)) steps = install_cuda_of(context, *lack.view);
+  if (lacks_cuda(lack)) steps = install_cuda_of(context, *lack.view);
   if (!steps.empty()) return steps;
   for (const LackedLibrary& library : lack.libraries) {
     if (steps.size() >= 4) break;
     steps.push_back(make_action("install-package-of-library", {{"library", library.soname}}));
   }
   return steps;
+}
+
+/// Programs try names and go on without: worth a note, no more. Where nothing else leads to the GPU the link is unknown instead.
+std::optional<Finding> opened_by_name(const RuleContext& context) {
+  for (const ProcessView& view : context.processes) {
+    const auto missing = is_program(view) && has_way_to_cuda(context, view) ? names_not_found(context, view)
+                                                                            : std::vector<const MissingLibrary*>();
+    if (missing.empty()) continue;
+    Finding finding;
+    finding.variant = "by-name";
+    finding.severity = Severity::Note;
+    std::vector<std::string> names;
+    for (const MissingLibrary* library : missing) {
+      if (names.size() >= most_evidence) break;
+      names.push_back(library->name);
+      const LoadStep& step = view.plan->steps[static_cast<std::size_t>(library->step)];
+      if (finding.evidence.size() < most_evidence) finding.evidence.push_back({step.caller, 0, "has the name " + library->name});
+    }
+    finding.parameters = {{"program", view.label()}, {"libraries", join(names, ", ")}};
+    finding.repair = {make_action("install-package-of-library", {{"library", names.front()}})};
+    return finding;
+  }
+  return std::nullopt;
 }
 
 // ---- GPU code ------------------------------------------------------------------------------------------------------------
@@ -184,7 +213,132 @@ std::optional<Finding> judge_code(const RuleContext& context, bool dropped) {
   return finding;
 }
 
+/// The newest CUDA that compiles for a GPU; of a GPU that all compile for: the oldest one.
+CudaVersion cuda_for(const Releases& releases) {
+  return CudaVersion::parse(releases.last.empty() ? releases.first : releases.last).value_or(CudaVersion());
+}
+
+/// Libraries of another CUDA: under the same names where its major is that of these, else with another build of the program.
+std::vector<Action> other_cuda_for(const RuleContext& context, const ProcessView& view, std::string_view library,
+                                   const ComputeCapability& gpu) {
+  const Releases releases = releases_for(context.knowledge, gpu);
+  if (releases.first.empty())
+    return {make_action("find-program-for-gpu", {{"program", view.label()}, {"capability", gpu.text()}})};
+  const CudaVersion cuda = cuda_for(releases);
+  const std::string major = std::to_string(cuda.major);
+  const auto known = cuda_library(context.knowledge, library);
+  const auto majors = known ? known->cuda_majors() : std::vector<std::uint32_t>();
+  std::vector<Action> steps;
+  const std::map<std::string, std::string> how{
+      {"program", view.label()}, {"major", major}, {"cuda", cuda.text()}, {"capability", gpu.text()}};
+  const LibraryFile* main = main_file_of(view);
+  const bool asked_for_itself = main != nullptr && main->soname == library;
+  if (!asked_for_itself && (majors.size() != 1 || majors.front() != cuda.major))
+    steps.push_back(make_action(releases.last.empty() ? "take-program-of-newer-cuda" : "take-program-of-older-cuda", how));
+  const std::string release = advised_release(context, cuda.major);
+  const auto soname = cuda_soname(context.knowledge, library_stem(library), cuda);
+  const bool there = !steps.empty() && soname && loader_finds(context.machine, *soname);
+  if (!release.empty() && !there && view.plan->kind != "python") steps.push_back(install_cuda_libraries(release));
+  return steps;
+}
+
+/// A framework whose own code is known has rules for it.
+bool is_judged_by_its_build(const RuleContext& context, const ProcessView& view) {
+  if (is_program(view)) return false;
+  for (const JudgedEnvironment& judged : context.environments) {
+    if (judged.environment->prefix != view.plan->prefix) continue;
+    for (const FrameworkInstall& install : wanted_installs(context, *judged.environment))
+      if (install.framework == framework_of_package(view.plan->framework) && !gpu_code_of(context, install).empty()) return true;
+  }
+  return false;
+}
+
+std::optional<Finding> judge_libraries(const RuleContext& context, bool dropped) {
+  for (const ProcessView& view : context.processes) {
+    const auto libraries = unserved_libraries(context, view);
+    if (libraries.empty() || is_judged_by_its_build(context, view)) continue;
+    const ProgramCode& first = libraries.front();
+    const ComputeCapability capability = *first.gpu->identity.compute_capability;
+    if (is_older_than_all(*first.file, capability) != dropped) continue;
+    Finding finding;
+    finding.variant = "library";
+    const auto runs = [](const ProgramCode& code) { return code.judgement.verdict != CodeVerdict::Fails; };
+    // What it does by kernels of its own goes on.
+    if (std::ranges::any_of(program_code(context, view), runs)) finding.severity = Severity::Warning;
+    std::vector<std::string> names;
+    finding.evidence = {quote_capability(*first.gpu)};
+    for (const ProgramCode& library : libraries) {
+      names.push_back(file_name_of(*library.file));
+      if (finding.evidence.size() < most_evidence)
+        finding.evidence.push_back({library.file->path, 0, "GPU code for " + target_text(*library.file)});
+    }
+    finding.parameters = {{"program", view.label()},
+                          {"libraries", join(names, ", ")},
+                          {"gpu", first.gpu->identity.label()},
+                          {"capability", capability.text()},
+                          {"targets", target_text(*first.file)}};
+    finding.repair = other_cuda_for(context, view, base_name(first.file->path), capability);
+    return finding;
+  }
+  return std::nullopt;
+}
+
+/// The oldest GPU that CUDA's libraries of this name serve; nothing: no table tells, or they have no kernels.
+std::optional<ComputeCapability> oldest_served(const RuleContext& context, std::string_view soname) {
+  const auto library = chooses_among_containers(soname) ? cuda_library(context.knowledge, soname) : std::nullopt;
+  return library ? oldest_gpu(context.knowledge, library->cuda_majors()) : std::nullopt;
+}
+
+/// A library that is not here, of a CUDA that serves no GPU here: to install it helps nobody.
+void put_other_cuda(const RuleContext& context, const Lack& lack, Finding& finding) {
+  const auto gpus = usable_gpus(context);
+  for (const LackedLibrary& library : lack.libraries) {
+    const auto oldest = oldest_served(context, library.soname);
+    const auto is_older = [&](const MachineGpu* gpu) { return *gpu->identity.compute_capability < *oldest; };
+    if (!oldest || gpus.empty() || !std::ranges::all_of(gpus, is_older)) continue;
+    const auto& gpu = gpus.front()->identity;
+    finding.evidence.push_back({"release tables", 0,
+                                library.soname + " of any release serves compute capability " + oldest->text() + " and newer; " +
+                                    gpu.label() + " has " + gpu.compute_capability->text()});
+    finding.repair = other_cuda_for(context, *lack.view, library.soname, *gpu.compute_capability);
+    return;
+  }
+}
+
+/// What is missing is to be installed, but not where it would serve no GPU here.
+void prefer_what_serves(const RuleContext& context, const Lack& lack, bool of_cuda, Finding& finding) {
+  if (of_cuda) put_other_cuda(context, lack, finding);
+  put_missing_code_first(context, *lack.view, of_cuda, finding);
+}
+
+/// The CUDA that a program was built with is newer than all that compile for this GPU.
+bool has_dropped(const RuleContext& context, const ProcessView& view, const ComputeCapability& gpu) {
+  const auto last = CudaVersion::parse(releases_for(context.knowledge, gpu).last);
+  return last && cuda_major_of(context, view) > last->major;
+}
+
+std::optional<Finding> judge_all_code(const RuleContext& context, bool dropped) {
+  auto finding = judge_code(context, dropped);
+  return finding ? finding : judge_libraries(context, dropped);
+}
+
 }  // namespace
+
+void put_missing_code_first(const RuleContext& context, const ProcessView& view, bool of_cuda, Finding& finding) {
+  const auto own = unserved_file(context, view, CodeReason::NoImage);
+  const auto libraries = own ? std::vector<ProgramCode>() : unserved_libraries(context, view);
+  if (own ? own->another_serves : libraries.empty() || !of_cuda) return;
+  const ProgramCode& code = own ? own->code : libraries.front();
+  const MachineGpu& gpu = *code.gpu;
+  const ComputeCapability& capability = *gpu.identity.compute_capability;
+  finding.evidence.push_back(
+      {code.file->path, 0, "GPU code for " + target_text(*code.file) + "; none of it for " + gpu.identity.label()});
+  // Where CUDA has dropped the GPU it takes another CUDA: what this one wants helps nobody.
+  if (of_cuda && has_dropped(context, view, capability)) finding.repair.clear();
+  const std::vector<Action> steps = own ? std::vector<Action>{build_for(context, view.label(), capability)}
+                                        : other_cuda_for(context, view, base_name(code.file->path), capability);
+  finding.repair.insert(finding.repair.begin(), steps.begin(), steps.end());
+}
 
 std::optional<Finding> library_not_on_path(const RuleContext& context) {
   const auto lack = lack_at(context, Place::Copy);
@@ -200,6 +354,7 @@ std::optional<Finding> library_not_on_path(const RuleContext& context) {
   finding.repair = {is_toolkit_folder(context, folder)
                         ? make_action("add-cuda-folder-to-loader", {{"folder", folder}})
                         : make_action("start-with-library-path", {{"folder", folder}, {"program", lack->view->label()}})};
+  prefer_what_serves(context, *lack, lacks_cuda(*lack), finding);
   return finding;
 }
 
@@ -215,12 +370,13 @@ std::optional<Finding> library_of_other_release(const RuleContext& context) {
   }
   finding.parameters["found"] = join(others, ", ");
   finding.repair = install_lacked(context, *lack);
+  prefer_what_serves(context, *lack, true, finding);
   return finding;
 }
 
 std::optional<Finding> library_missing(const RuleContext& context) {
   const auto lack = lack_at(context, Place::Nowhere);
-  if (!lack) return std::nullopt;
+  if (!lack) return opened_by_name(context);
   Finding finding = start(context, *lack);
   if (is_for_other_architecture(context, *lack->view)) {
     const std::string &made_for = main_file_of(*lack->view)->machine, here = *context.machine.os.architecture.get();
@@ -241,14 +397,14 @@ std::optional<Finding> library_missing(const RuleContext& context) {
     finding.repair = {make_action("install-package-of-library", {{"library", first.soname}})};
     return finding;
   }
-  const bool of_cuda =
-      std::ranges::any_of(lack->libraries, [](const LackedLibrary& l) { return is_cuda_library(library_stem(l.soname)); });
+  const bool of_cuda = lacks_cuda(*lack);
   if (!of_cuda) finding.variant = "other-library";
   finding.repair = install_lacked(context, *lack);
+  prefer_what_serves(context, *lack, of_cuda, finding);
   return finding;
 }
 
-std::optional<Finding> arch_missing(const RuleContext& context) { return judge_code(context, false); }
-std::optional<Finding> arch_dropped(const RuleContext& context) { return judge_code(context, true); }
+std::optional<Finding> arch_missing(const RuleContext& context) { return judge_all_code(context, false); }
+std::optional<Finding> arch_dropped(const RuleContext& context) { return judge_all_code(context, true); }
 
 }  // namespace gpuvet::program

@@ -20,4 +20,8 @@ std::optional<Finding> arch_missing(const RuleContext& context);
 /// The GPUs are older than all that it was built for: gpu-arch-dropped-by-framework.
 std::optional<Finding> arch_dropped(const RuleContext& context);
 
+/// A finding that comes before these on the chain has steps that help nobody where the program's own code runs on no GPU here:
+/// another build is needed first, and where CUDA has dropped the GPU (`of_cuda`: the steps are about CUDA's release) instead.
+void put_missing_code_first(const RuleContext& context, const ProcessView& view, bool of_cuda, Finding& finding);
+
 }  // namespace gpuvet::program

@@ -66,6 +66,49 @@ bool is_lacked(const MissingLibrary& missing, const std::string& by) {
   return !missing.optional || is_cuda_library(library_stem(missing.name));
 }
 
+bool is_file_of(const LoadedObject& object, const GpuCodeFile& code) {
+  return object.file != nullptr && (object.file->path == code.path || object.file->real_path == code.real_path);
+}
+
+/// Files with GPU code that a process loads: its own, or CUDA's libraries.
+std::vector<const GpuCodeFile*> files_with_code(const RuleContext& context, const ProcessView& view, bool libraries) {
+  std::vector<const GpuCodeFile*> found;
+  const auto* files = context.machine.gpu_code.get();
+  if (files == nullptr) return found;
+  for (const GpuCodeFile& file : *files) {
+    if (file.targets.empty() || chooses_among_containers(file.path) != libraries) continue;
+    if (std::ranges::any_of(view.now.objects, [&](const LoadedObject& o) { return is_file_of(o, file); })) found.push_back(&file);
+  }
+  return found;
+}
+
+std::vector<ProgramCode> code_of(const RuleContext& context, const std::vector<const GpuCodeFile*>& files) {
+  std::vector<ProgramCode> all;
+  CodeContext how;
+  if (const auto driver = running_driver(context); driver && !driver->from_windows) how.driver = driver->version;
+  read_jit_variables(context.machine.environment, how);
+  const auto gpus = usable_gpus(context);
+  for (const GpuCodeFile* file : files)
+    for (const MachineGpu* gpu : gpus)
+      all.push_back({file, gpu, judge_gpu_code(*file, *gpu->identity.compute_capability, how, context.knowledge)});
+  return all;
+}
+
+/// Not one of those that CUDA's libraries open by themselves, whose absence is no loss (NCCL's plug-ins).
+bool is_name_in_bytes(const LoadStep& step) { return step.why.starts_with("a name in "); }
+
+/// The process has the same library of another release too, which it may work with.
+bool has_other_release(const ProcessView& view, const GpuCodeFile& library) {
+  const auto object = std::ranges::find_if(view.now.objects, [&](const LoadedObject& o) { return is_file_of(o, library); });
+  if (object == view.now.objects.end()) return false;
+  return std::ranges::any_of(loaded_libraries(view.now, stem_of(*object)),
+                             [&](const LoadedObject* other) { return !is_file_of(*other, library); });
+}
+
+bool has_no_image(const ProgramCode& code) {
+  return code.judgement.verdict == CodeVerdict::Fails && code.judgement.reason == CodeReason::NoImage;
+}
+
 template <typename Visit>
 void for_each_name(const ProcessView& view, Visit visit) {
   for (const LoadedObject& object : view.now.objects)
@@ -76,28 +119,11 @@ void for_each_name(const ProcessView& view, Visit visit) {
 }  // namespace
 
 std::vector<const GpuCodeFile*> code_files_of(const RuleContext& context, const ProcessView& view) {
-  std::vector<const GpuCodeFile*> found;
-  const auto* files = context.machine.gpu_code.get();
-  if (files == nullptr) return found;
-  for (const GpuCodeFile& file : *files) {
-    const bool is_loaded = std::ranges::any_of(view.now.objects, [&](const LoadedObject& object) {
-      return object.file != nullptr && (object.file->path == file.path || object.file->real_path == file.real_path);
-    });
-    if (is_loaded && !file.targets.empty()) found.push_back(&file);
-  }
-  return found;
+  return files_with_code(context, view, false);
 }
 
 std::vector<ProgramCode> program_code(const RuleContext& context, const ProcessView& view) {
-  std::vector<ProgramCode> all;
-  CodeContext how;
-  if (const auto driver = running_driver(context); driver && !driver->from_windows) how.driver = driver->version;
-  read_jit_variables(context.machine.environment, how);
-  const auto gpus = usable_gpus(context);
-  for (const GpuCodeFile* file : code_files_of(context, view))
-    for (const MachineGpu* gpu : gpus)
-      all.push_back({file, gpu, judge_gpu_code(*file, *gpu->identity.compute_capability, how, context.knowledge)});
-  return all;
+  return code_of(context, code_files_of(context, view));
 }
 
 std::string target_text(const GpuCodeFile& file) {
@@ -117,6 +143,66 @@ std::optional<UnservedFile> unserved_file(const RuleContext& context, const Proc
     return UnservedFile{code, std::ranges::any_of(codes, [&](const ProgramCode& c) { return is_other(c) && !fails(c); })};
   }
   return std::nullopt;
+}
+
+std::vector<ProgramCode> unserved_libraries(const RuleContext& context, const ProcessView& view) {
+  std::vector<ProgramCode> found;
+  const auto codes = code_of(context, files_with_code(context, view, true));
+  for (const ProgramCode& code : codes) {
+    if (!found.empty() && found.back().file == code.file) continue;
+    if (std::ranges::all_of(codes, [&](const ProgramCode& c) { return c.file != code.file || has_no_image(c); }))
+      found.push_back(code);
+  }
+  std::erase_if(found, [&](const ProgramCode& code) { return has_other_release(view, *code.file); });
+  return found;
+}
+
+std::string libraries_with_code(const ProcessView& view) {
+  std::string text;
+  for (const LoadedObject& object : view.now.objects) {
+    const bool counts = object.file != nullptr && is_cuda_library(stem_of(object)) && stem_of(object) != "libcupti" &&
+                        chooses_among_containers(object.file->soname);
+    if (!counts) continue;
+    if (text.size() > 100) return text + ", …";
+    text += (text.empty() ? "" : ", ") + std::string(base_name(object.name));
+  }
+  return text;
+}
+
+std::vector<const MissingLibrary*> names_not_found(const RuleContext& context, const ProcessView& view) {
+  std::vector<const MissingLibrary*> found;
+  if (!context.machine.environment_seen.value_or(false)) return found;
+  for (const MissingLibrary& missing : view.now.missing) {
+    const auto step = static_cast<std::size_t>(missing.step);
+    if (missing.step < 0 || step >= view.plan->steps.size() || !is_name_in_bytes(view.plan->steps[step])) continue;
+    // Of several numbers of one library that it knows, one is enough; the driver's libraries have rules of their own.
+    const std::string_view stem = library_stem(missing.name);
+    if (missing.needed_by_path.empty() && is_cuda_library(stem) && loaded_library(view.now, stem) == nullptr)
+      found.push_back(&missing);
+  }
+  return found;
+}
+
+std::string missing_symbols(const ProcessView& view) {
+  std::vector<std::string> texts;
+  for (const SymbolConflict& conflict : view.conflicts) {
+    const LoadedObject* wanted_by = object_at(view, conflict.wanted_by);
+    if (conflict.note || wanted_by == nullptr || texts.size() >= 3) continue;
+    const std::string what = conflict.symbols.empty() ? conflict.version : conflict.symbols.front();
+    if (what.empty()) continue;
+    const std::string of = conflict.expected_name.empty() ? "" : " (" + conflict.expected_name + ")";
+    texts.push_back(std::string(base_name(wanted_by->path)) + ": " + what + of);
+  }
+  return join(texts, ", ");
+}
+
+bool has_way_to_cuda(const RuleContext& context, const ProcessView& view) {
+  if (!code_files_of(context, view).empty()) return true;
+  return std::ranges::any_of(view.now.objects, [](const LoadedObject& object) {
+    if (object.file == nullptr) return false;
+    const std::string_view stem = stem_of(object);
+    return object.file->runtime_inside.is_known() || stem == "libcuda" || is_cuda_library(stem);
+  });
 }
 
 std::string file_name_of(const GpuCodeFile& file) { return std::string(base_name(file.path)); }

@@ -50,8 +50,23 @@ struct UnservedFile {
 };
 std::optional<UnservedFile> unserved_file(const RuleContext& context, const ProcessView& view, CodeReason reason);
 
+/// CUDA's libraries that a process loads and that have code for none of the usable GPUs; one entry each, with the first GPU. Only
+/// what was read to its end.
+std::vector<ProgramCode> unserved_libraries(const RuleContext& context, const ProcessView& view);
+/// "libcublas.so.12, libcublasLt.so.12": CUDA's libraries with kernels that it loads, cut behind some hundred characters.
+std::string libraries_with_code(const ProcessView& view);
+
 /// "libcudart.so.12 12.4, libcublas.so.12 12.4.5": what it loads of CUDA, cut behind some hundred characters.
 std::string cuda_libraries_of(const ProcessView& view);
+
+/// CUDA libraries that its files have the names of, to open them while it runs, and of which the loader finds none, under
+/// whatever number. A program may go on without them. None where the process' environment was not seen.
+std::vector<const MissingLibrary*> names_not_found(const RuleContext& context, const ProcessView& view);
+/// "app: cuNewThing (libcuda.so.1)": symbols and versions that nothing in the process gives, the first three files' first ones.
+std::string missing_symbols(const ProcessView& view);
+/// It has GPU code, or a CUDA runtime or another CUDA library, or the driver's: the libraries that it opens by name are not all
+/// that it could reach the GPU by.
+bool has_way_to_cuda(const RuleContext& context, const ProcessView& view);
 
 struct LackedLibrary {
   std::string soname;

@@ -7,6 +7,8 @@
 #include "loader/library_family.h"
 #include "rules/evidence.h"
 #include "rules/framework_facts.h"
+#include "rules/hardware.h"
+#include "rules/program.h"
 #include "rules/program_facts.h"
 #include "rules/user_driver.h"
 
@@ -34,15 +36,20 @@ std::optional<RunningDriver> driver_of_process(const RuleContext& context, const
 
 // ---- functions of the driver -------------------------------------------------------------------------------------------
 
-/// A function that a file is linked against, that its libcuda does not export, and that is younger than that driver.
+/// A function that a file is linked against, that its libcuda does not export, and that is younger than that driver; or that no
+/// table knows and without which the program does not start.
 struct LackedFunction {
   const LoadedObject* wanted_by = nullptr;
   const LoadedObject* libcuda = nullptr;
   std::string name;  ///< the youngest of them
-  DriverEntryPoint since;
+  std::optional<DriverEntryPoint> since;
   std::size_t count = 0;
   bool at_load = false;
 };
+
+bool is_driver_function(std::string_view name) {
+  return name.starts_with("cu") && name.size() > 2 && name[2] >= 'A' && name[2] <= 'Z';
+}
 
 std::optional<LackedFunction> lacked_function(const RuleContext& context, const ProcessView& view, const CudaVersion& native) {
   std::optional<LackedFunction> worst;
@@ -55,29 +62,55 @@ std::optional<LackedFunction> lacked_function(const RuleContext& context, const 
     if (is_optional_part(view, *wanted_by)) continue;
     for (const std::string& name : conflict.symbols) {
       const auto since = driver_entry_point(context.knowledge, name);
-      if (!since || since->cuda <= native || (worst && since->cuda <= worst->since.cuda)) continue;
-      worst = LackedFunction{wanted_by, owner, name, *since, conflict.count, conflict.at_load};
+      // What a library lacks, the program that opens it may bring.
+      const bool unlisted = !since && conflict.at_load && view.plan->kind == "program" && is_driver_function(name);
+      const bool listed = since && native < since->cuda;
+      const bool known_worse = worst && (!since || (worst->since && since->cuda <= worst->since->cuda));
+      if ((!listed && !unlisted) || known_worse) continue;
+      worst = LackedFunction{wanted_by, owner, name, since, conflict.count, conflict.at_load};
     }
   }
   return worst;
+}
+
+/// No table tells which driver has it: the newest that serves the GPUs here may.
+Finding unlisted_function(const RuleContext& context, const ProcessView& view, const RunningDriver& driver,
+                          const LackedFunction& lacked) {
+  Finding finding;
+  finding.variant = "function-unlisted";
+  finding.parameters = {{"program", view.label()},
+                        {"file", std::string(base_name(lacked.wanted_by->path))},
+                        {"function", lacked.name},
+                        {"driver", driver.version.text},
+                        {"native", driver.native->text()}};
+  finding.evidence = {driver.origin,
+                      {lacked.wanted_by->path, 0, "linked against " + lacked.name + " of libcuda.so.1"},
+                      {lacked.libcuda->path, 0, "does not export " + lacked.name}};
+  if (!driver.from_windows && recommended_branch(context) > driver.version.branch)
+    add_driver_update(context, driver.version, *driver.native, finding);
+  else if (!driver.from_windows && !context.in(World::Container))
+    finding.repair.push_back(make_action("update-driver"));
+  return finding;
 }
 
 std::optional<Finding> judge_functions(const RuleContext& context, const ProcessView& view, const RunningDriver& driver) {
   if (!driver.native) return std::nullopt;
   const auto lacked = lacked_function(context, view, *driver.native);
   if (!lacked) return std::nullopt;
+  if (!lacked->since) return unlisted_function(context, view, driver, *lacked);
+  const DriverEntryPoint& since = *lacked->since;
   Finding finding;
   finding.variant = driver.from_windows ? "function-windows" : "";
-  finding.parameters = {{"program", view.label()},           {"file", std::string(base_name(lacked->wanted_by->path))},
-                        {"function", lacked->name},          {"count", std::to_string(lacked->count)},
-                        {"cuda", lacked->since.cuda.text()}, {"branch", "R" + std::to_string(lacked->since.branch)},
-                        {"driver", driver.version.text},     {"native", driver.native->text()}};
+  finding.parameters = {{"program", view.label()},       {"file", std::string(base_name(lacked->wanted_by->path))},
+                        {"function", lacked->name},      {"count", std::to_string(lacked->count)},
+                        {"cuda", since.cuda.text()},     {"branch", "R" + std::to_string(since.branch)},
+                        {"driver", driver.version.text}, {"native", driver.native->text()}};
   finding.evidence = {driver.origin,
                       {lacked->wanted_by->path, 0, "linked against " + lacked->name + " of libcuda.so.1"},
                       {lacked->libcuda->path, 0, "does not export " + lacked->name},
-                      {lacked->since.source, 0, lacked->name + " since CUDA " + lacked->since.cuda.text()}};
-  const auto least = DriverVersion::parse(std::to_string(lacked->since.branch) + ".0");
-  if (least) add_driver_update(context, *least, lacked->since.cuda, finding);
+                      {since.source, 0, lacked->name + " since CUDA " + since.cuda.text()}};
+  const auto least = DriverVersion::parse(std::to_string(since.branch) + ".0");
+  if (least) add_driver_update(context, *least, since.cuda, finding);
   return finding;
 }
 
@@ -183,6 +216,7 @@ std::optional<Finding> driver_too_old_for_app(const RuleContext& context) {
     if (!finding) continue;
     // A framework is named by its own rule.
     if (view.plan->kind == "python" && driver_too_old_for_wheel(context)) continue;
+    if (is_program(view)) program::put_missing_code_first(context, view, true, *finding);
     if (driver->native)
       finding->repair.push_back(build_for_driver(context, view, *driver, finding->variant.starts_with("runtime")));
     return finding;

@@ -33,6 +33,9 @@ const Patterns& patterns() {
   return compiled;
 }
 
+// More rows are no list of one machine's GPUs, and every one costs.
+constexpr int most_rows = 256;
+
 /// "00000000:01:00.0" → "0000:01:00.0"
 std::string short_address(std::string_view address) {
   std::string out(address);
@@ -62,7 +65,7 @@ void take_driver(const PastedText& text, std::size_t line, std::string_view smi,
 void read_table(const PastedText& text, const Knowledge& knowledge, Machine& machine) {
   const Patterns& p = patterns();
   bool in_table = false;
-  int index = -1;
+  int index = -1, rows = 0;
   for (std::size_t i = 0; i < text.lines.size(); ++i) {
     const std::string& line = text.lines[i].text;
     StringPiece a, b, c, d;
@@ -80,6 +83,7 @@ void read_table(const PastedText& text, const Knowledge& knowledge, Machine& mac
     int number = 0;
     if (RE2::PartialMatch(piece(line), p.process)) continue;
     if (RE2::PartialMatch(piece(line), p.row, &number, &b, &c, &d)) {
+      if (++rows > most_rows) return;
       index = number;
       if (view(b) != "ERR!") add_gpu(machine, knowledge, text, i, view(b), d.empty() ? "" : short_address(view(d)), index);
       add_observation(
@@ -109,11 +113,13 @@ void read_table(const PastedText& text, const Knowledge& knowledge, Machine& mac
 
 void read_list(const PastedText& text, const Knowledge& knowledge, Machine& machine) {
   const Patterns& p = patterns();
-  for (std::size_t i = 0; i < text.lines.size(); ++i) {
+  int rows = 0;
+  for (std::size_t i = 0; i < text.lines.size() && rows < most_rows; ++i) {
     const std::string& line = text.lines[i].text;
     int index = 0;
     StringPiece name, uuid;
     if (line.find("UUID: ") == std::string::npos) continue;
+    ++rows;
     if (RE2::PartialMatch(piece(line), p.list, &index, &name)) {
       add_gpu(machine, knowledge, text, i, view(name), "", index);
       add_observation(machine, text, i, "smi-works", {});
@@ -160,7 +166,7 @@ void read_query(const PastedText& text, const Knowledge& knowledge, Machine& mac
       add_observation(machine, text, i, "smi-works", {});
     } else if ((key == "CUDA Version" || key == "CUDA UMD Version") && indent == 0) {
       take_driver(text, i, "", "", version_word(value), machine);
-    } else if (key == "Product Name" && section != "vGPU Software Licensed Product") {
+    } else if (key == "Product Name" && gpu < most_rows && section != "vGPU Software Licensed Product") {
       add_gpu(machine, knowledge, text, i, value, address, gpu);
     } else {
       constexpr std::string_view wanted[] = {"Compute Mode",

@@ -44,6 +44,8 @@ const Patterns& patterns() {
   return compiled;
 }
 
+constexpr int most_gpus = 64;  // of one machine
+
 std::string normalised(std::string_view name) {
   std::string out;
   for (const char c : name) {
@@ -211,7 +213,7 @@ class Reader {
     }
     if (RE2::PartialMatch(piece(s), p.available, &a))
       set_available(view(a) == "Yes" || view(a) == "True" || view(a) == "true", i);
-    if (s.find("UUID") == std::string::npos && RE2::PartialMatch(piece(s), p.gpu, &index, &b))
+    if (s.find("UUID") == std::string::npos && RE2::PartialMatch(piece(s), p.gpu, &index, &b) && index < most_gpus)
       add_gpu(machine_, knowledge_, text_, i, view(b), "", index);
     if (RE2::PartialMatch(piece(s), p.driver, &a)) set_fact(machine_.kernel_driver.version, std::string(view(a)), text_, i);
     if (RE2::PartialMatch(piece(s), p.python_report, &a) || RE2::PartialMatch(piece(s), p.python_banner, &a))

@@ -128,6 +128,8 @@ std::optional<std::uint16_t> device_of_name(const Knowledge& knowledge, std::str
 
 void add_gpu(Machine& machine, const Knowledge& knowledge, const PastedText& text, std::size_t line, std::string_view name,
              std::string_view address, int index) {
+  constexpr std::size_t most = 256;
+  if (machine.pci.is_known() && machine.pci.get()->size() >= most) return;
   name = trimmed(name);
   std::string at(address);
   if (at.empty()) {

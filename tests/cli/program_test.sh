@@ -46,6 +46,18 @@ expect_out "none of its files uses CUDA"
 expect_exit 3 "$gpuvet" check --for ./plain --format json
 expect_out '"application"'
 
+# GPU code: of a program without any it is told what it works through. Names of libraries that are not here: of the only way to the
+# GPU nobody knows whether it is needed.
+echo 'int cublasCreate_v2(void){return 0;}' | gcc -shared -fPIC -Wl,-soname,libcublas.so.12 -xc - -o libcublas.so.12
+echo 'int cublasCreate_v2(void); int main(void){return cublasCreate_v2();}' | gcc -xc - -x none ./libcublas.so.12 -Wl,-rpath,"$work" -o blas
+"$gpuvet" check --for ./blas --width 1000 >out 2>err
+grep -qF "none in the program itself; it works through libcublas.so.12" out || fail "what it works through is not told: $(cat out)"
+"$gpuvet" check --for ./blas --width 1000 --lang zh >out 2>err
+grep -qF "程序本身没有；它通过 libcublas.so.12" out || fail "not in Chinese: $(cat out)"
+echo 'const char *name = "libcudart.so.99"; int main(void){return name[0];}' | gcc -xc - -o opens
+"$gpuvet" check --for ./opens --width 1000 >out 2>err
+grep -qF "leads to the GPU: libcudart.so.99" out || fail "the missing name is not told: $(cat out)"
+
 # One that starts or opens its part with CUDA: that part is named.
 mkdir -p ollama/bin ollama/lib/ollama/cuda_v12; cp plain ollama/bin/ollama
 echo 'int g(void){return 1;}' | gcc -shared -fPIC -xc - -o ollama/lib/ollama/cuda_v12/libggml-cuda.so

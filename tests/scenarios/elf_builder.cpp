@@ -267,6 +267,7 @@ std::string build_shared_library(const SharedLibrarySpec& spec) {
   if (!spec.soname.empty()) entry(14, soname);
   if (!spec.rpath.empty()) entry(15, rpath);
   if (!spec.runpath.empty()) entry(29, runpath);
+  if (spec.bind_now) entry(0x6ffffffb, 1);
   entry(4, offsets[1]);
   entry(5, offsets[3]);
   entry(6, offsets[2]);
@@ -329,16 +330,18 @@ void tell_release(SharedLibrarySpec& spec, const std::string& version) {
 std::string build_fatbin(const std::vector<std::string>& targets) {
   std::vector<Entry> entries;
   for (const auto& word : targets) {
-    const bool empty = word.starts_with("empty:");
-    const auto target = word.substr(empty ? 6 : 0);
+    const bool thrust = word.starts_with("thrust:"), variables = word.starts_with("variables:");
+    const bool empty = word.starts_with("empty:") || variables;
+    const std::string kernel = thrust ? "_ZN3cub17CUB_300001_SM_7506detail11EmptyKernelIvEEvv" : "_Z6kernelPf";
+    const auto target = word.substr(word.find(':') + 1);
     const bool ptx = target.starts_with("compute_");
     const auto arch = static_cast<unsigned>(std::stoul(target.substr(target.find('_') + 1)));
     Entry entry;
     entry.kind = ptx ? 1 : 2;
     entry.arch = arch;
     if (ptx) entry.major = 8, entry.minor = 0;
-    entry.payload = ptx ? ".version 8.0\n.target sm_" + std::to_string(arch) + "\n.address_size 64\n" : cubin(arch, {empty ? ".nv.info" : ".text._Z6kernelPf"}, "", arch >= 100);
-    if (ptx && !empty) entry.payload += ".visible .entry _Z6kernelPf()\n{\nret;\n}\n";
+    entry.payload = ptx ? ".version 8.0\n.target sm_" + std::to_string(arch) + "\n.address_size 64\n" : cubin(arch, {".nv.info", empty ? (variables ? ".nv.global" : ".nv.callgraph") : ".text." + kernel}, "", arch >= 100);
+    if (ptx && !empty) entry.payload += ".visible .entry " + kernel + "()\n{\nret;\n}\n";
     entries.push_back(std::move(entry));
   }
   return container(entries);

@@ -22,6 +22,7 @@ struct SharedLibrarySpec {
   std::vector<std::pair<std::string, std::string>> version_needs;  ///< soname, version
   std::string fatbin;       ///< content of .nv_fatbin
   std::string interpreter;  ///< not empty: a program
+  bool bind_now = false;    ///< linked with -z now
 };
 
 std::string build_shared_library(const SharedLibrarySpec& spec);
@@ -30,7 +31,8 @@ std::string build_shared_library(const SharedLibrarySpec& spec);
 /// exports. By soname: libcudart, libcublasLt, libcudnn and its parts, libnccl, libcusparse, libnvrtc, libnvrtc-builtins, libnvJitLink.
 void tell_release(SharedLibrarySpec& spec, const std::string& version);
 
-/// A fat binary with code for "sm_80", "compute_90" (PTX), "empty:sm_80": without kernels.
+/// A fat binary with code for "sm_80", "compute_90" (PTX), "empty:sm_80": without kernels, "variables:sm_80": with
+/// device variables alone, "thrust:sm_80": with the empty kernel of Thrust's headers.
 std::string build_fatbin(const std::vector<std::string>& targets);
 
 /// An ELF relocatable with a .modinfo section of "key=value" strings.

@@ -199,6 +199,8 @@ void MachineBuilder::library(const std::string& path, const Options& options) {
   if (options.contains("program")) spec.interpreter = "/lib64/ld-linux-x86-64.so.2";
   if (options.contains("version")) tell_release(spec, get(options, "version", ""));
   if (options.contains("code")) spec.fatbin = build_fatbin(split(get(options, "code", ""), ','));
+  spec.bind_now = options.contains("now");
+  for (const auto& text : split(get(options, "strings", ""), ',')) spec.read_only_data += '\0' + text + '\0';
   const std::string version = get(options, "driver", "");
   if (spec.soname.starts_with("libcuda.so") && spec.symbols.empty()) {
     spec.symbols = {"cuInit", "cuDriverGetVersion", "cuDeviceGet", "cuDeviceGetCount", "cuGetErrorString", "cuGetProcAddress", "cuModuleLoadData"};

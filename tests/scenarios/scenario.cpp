@@ -83,6 +83,7 @@ void read_expectation(Expectations& expect, const Words& words, const std::strin
   else if (what == "note") expect.notes.push_back(words.at(2));
   else if (what == "no") expect.absent.push_back(words.at(2));
   else if (what == "evidence") expect.evidence.push_back(rest_of(line, 2));
+  else if (what == "no-consequence") expect.no_consequences.push_back(rest_of(line, 2));
   else if (what == "no-step") expect.no_steps.push_back(rest_of(line, 2));
   else if (what == "step") expect.steps.push_back(rest_of(line, 2));
   else if (what == "variant") expect.variant = words.at(2);

@@ -20,6 +20,7 @@ struct Expectations {
   std::vector<std::string> absent;       ///< kinds that must not be there
   std::vector<std::string> evidence;     ///< texts that the root cause's evidence must contain
   std::vector<std::string> no_steps;     ///< and texts that none may contain
+  std::vector<std::string> no_consequences;  ///< kinds that are found and do not follow from the root cause
   std::vector<std::string> steps;        ///< texts that a step of the root cause's repair must contain
   std::string variant;                   ///< of the root cause
   std::string verdict;

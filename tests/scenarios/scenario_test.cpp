@@ -62,6 +62,10 @@ void check_root(const Expectations& expect, const Diagnosis& diagnosis) {
       return all.find(text) != std::string::npos;
     });
   };
+  for (const auto& kind : expect.no_consequences) {
+    EXPECT_NE(find(diagnosis, kind), nullptr) << kind;
+    EXPECT_EQ(std::ranges::find(root->explains, kind), root->explains.end()) << kind << " would not go away with the repair";
+  }
   for (const auto& text : expect.no_steps) EXPECT_FALSE(takes(text)) << "a step with: " << text;
   for (const auto& text : expect.steps) {
     EXPECT_TRUE(takes(text)) << "no step with: " << text;

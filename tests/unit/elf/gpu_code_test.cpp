@@ -119,10 +119,22 @@ TEST(GpuCode, StubsAreToldApart) {
   }
 }
 
-TEST(GpuCode, ConstantsAreNoStub) {
-  const auto data = cubin(75, {".nv.constant3"});
-  EXPECT_EQ(read(host_elf({{".nv_fatbin", container({{.arch = 75, .payload = data}})}})).stub_containers, 0);
-  // With PTX beside it a container has something to run, unless nothing is in that either.
+TEST(GpuCode, VariablesAndTheEmptyKernelOfThrustAreNoCode) {
+  const auto stubs = [](const std::string& section) {
+    return read(host_elf({{".nv_fatbin", container({{.arch = 75, .payload = cubin(75, {".nv.constant3", ".nv.global", section})}})}}))
+        .stub_containers;
+  };
+  EXPECT_EQ(stubs(".nv.info"), 1);
+  EXPECT_EQ(stubs(".text._ZN3cub11EmptyKernelIvEEvv"), 1);
+  EXPECT_EQ(stubs(".text._ZN6thrust8cuda_cub3cub11EmptyKernelIvEEvv"), 1);
+  EXPECT_EQ(stubs(".text._ZN3cub17CUB_300001_SM_7506detail11EmptyKernelIvEEvv"), 1);
+  EXPECT_EQ(stubs(".text._Z11EmptyKernelIvEvv"), 0);
+  EXPECT_EQ(stubs(".text._ZN3cub11EmptyKernelIvEEvv_and_more"), 0);
+  EXPECT_EQ(stubs(".text._ZN3app6kernelEv"), 0);
+}
+
+TEST(GpuCode, CodeInPtxIsNoStub) {
+  // With PTX beside an empty cubin a container has something to run, unless nothing is in that either.
   const auto empty = cubin(75, {".nv.info"});
   EXPECT_EQ(read(container({{.arch = 75, .payload = empty}, ptx(75, 9, 0)})).stub_containers, 0);
 }
@@ -134,12 +146,16 @@ TEST(GpuCode, SourcesWithoutKernelsLeaveNoCode) {
     entry.payload = head + text;
     return read(host_elf({{".nv_fatbin", container({{.arch = 90, .payload = cubin(90, {".nv.info"})}, entry})}}));
   };
-  const auto none = with("");
-  EXPECT_EQ(text_of(none), "");
-  EXPECT_EQ(counts(none.stub_targets), "compute_90:1, sm_90:1");
-  EXPECT_EQ(none.stub_containers, 1);
+  for (const char* nothing : {"", ".global .align 4 .b8 v[4];\n",
+                              ".global .align 1 .b8 v[1];\n.visible .entry _ZN3cub6detail11EmptyKernelIvEEvv()\n{\nret;\n}\n"}) {
+    const auto none = with(nothing);
+    EXPECT_EQ(text_of(none), "") << nothing;
+    EXPECT_EQ(counts(none.stub_targets), "compute_90:1, sm_90:1");
+    EXPECT_EQ(none.stub_containers, 1);
+  }
   for (const char* some :
-       {".visible .entry k()\n{\nret;\n}\n", ".visible .func f()\n{\nret;\n}\n", ".global .align 4 .b8 v[4];\n"})
+       {".visible .entry k()\n{\nret;\n}\n", ".visible .func f()\n{\nret;\n}\n", ".visible .func (.param .b32 r) f()\n{\nret;\n}\n",
+        ".visible .entry _ZN3cub11EmptyKernelIvEEvv()\n{\nret;\n}\n.visible .entry k()\n{\nret;\n}\n"})
     EXPECT_EQ(text_of(with(some)), "sm_90:1 compute_90:1@9.0") << some;
   // LTO-IR is not looked into.
   EXPECT_EQ(read(container({{.arch = 75, .payload = cubin(75, {".nv.info"})}, {.kind = 8, .arch = 75}})).stub_containers, 0);

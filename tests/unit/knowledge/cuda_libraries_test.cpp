@@ -52,6 +52,22 @@ TEST(CudaLibraries, NamesOfARelease) {
   EXPECT_TRUE(cuda_library(knowledge(), "libcudnn.so.9")->cuda_majors().empty());
 }
 
+TEST(CudaLibraries, ReleasesThatServeAGpu) {
+  const auto serve = [](std::vector<std::uint32_t> majors, unsigned major, unsigned minor) {
+    return all_releases_serve(knowledge(), majors, ComputeCapability{major, minor});
+  };
+  EXPECT_TRUE(serve({12}, 6, 1));
+  EXPECT_FALSE(serve({13}, 6, 1));
+  EXPECT_FALSE(serve({13}, 7, 0));
+  EXPECT_TRUE(serve({13}, 7, 5));
+  EXPECT_FALSE(serve({12, 13}, 7, 0));
+  EXPECT_FALSE(serve({12}, 12, 0)) << "since 12.8";
+  EXPECT_TRUE(serve({13}, 12, 0));
+  EXPECT_EQ(oldest_gpu(knowledge(), {13})->text(), "7.5");
+  EXPECT_EQ(oldest_gpu(knowledge(), {12, 13})->text(), "5.0");
+  EXPECT_EQ(oldest_gpu(knowledge(), {}), std::nullopt);
+}
+
 TEST(CudaLibraries, EveryRowSaysWhereItBelongs) {
   for (const CudaLibrary& library : cuda_libraries(knowledge())) {
     EXPECT_NE(library.cuda.empty(), library.release.empty()) << library.soname;
