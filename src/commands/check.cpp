@@ -3,11 +3,11 @@
 #include <cstdio>
 #include <set>
 
+#include "commands/explained.h"
 #include "commands/input.h"
 #include "commands/output_file.h"
 #include "diagnose/diagnose.h"
 #include "model/purpose.h"
-#include "model/redact.h"
 #include "render/messages.h"
 #include "render/terminal_text.h"
 
@@ -53,15 +53,6 @@ void doubt_given_log(const Options& options, const Machine& machine, Diagnosis& 
   if (options.kernel_log.empty()) return;
   if (const std::string devices = devices_elsewhere(machine); !devices.empty())
     diagnosis.not_seen.push_back({"kernel-log-owner", devices});
-}
-
-/// The program that was asked for keeps its place among the plans, under its redacted name.
-void redact_with_purpose(Machine& machine, Purpose& purpose) {
-  const auto is_asked = [&](const ProcessPlan& plan) { return purpose.name == "path" && plan.name == purpose.target; };
-  const auto at = std::ranges::find_if(machine.loader.plans, is_asked) - machine.loader.plans.begin();
-  machine = redact(machine);
-  if (at < std::ssize(machine.loader.plans))
-    purpose.target = purpose.text = machine.loader.plans[static_cast<std::size_t>(at)].name;
 }
 
 std::string render(const Options& options, const Diagnosis& diagnosis, const Machine& machine, const Knowledge& knowledge) {

@@ -33,8 +33,8 @@ Language language_of_arguments(int argc, const char* const* argv) {
 
 void add_options(CLI::App& app, Options& options, std::string& language, const Say& say) {
   app.add_option("--format", options.format,
-                 say("text or json; also markdown (check, scan, trace) and dot (trace)",
-                     "输出格式：text 或 json；另有 markdown（check、scan、trace）和 dot（trace）"))
+                 say("text or json; also markdown (check, explain, run, scan, trace) and dot (trace)",
+                     "输出格式：text 或 json；另有 markdown（check、explain、run、scan、trace）和 dot（trace）"))
       ->type_name("FORMAT");
   app.add_option("--lang", language, say("en or zh (else the locale decides)", "en 或 zh（默认取决于系统语言）"))
       ->type_name("LANG");
@@ -80,7 +80,7 @@ void add_options(CLI::App& app, Options& options, std::string& language, const S
 }
 
 struct Commands {
-  CLI::App *check, *explain, *scan, *snapshot, *kb, *rule, *version, *trace;
+  CLI::App *check, *explain, *run, *scan, *snapshot, *kb, *rule, *version, *trace;
 };
 
 CLI::App* add_scan(CLI::App& app, Options& options, const Say& say) {
@@ -135,6 +135,30 @@ CLI::App* add_trace(CLI::App& app, Options& options, const Say& say) {
   return trace;
 }
 
+CLI::App* add_run(CLI::App& app, Options& options, const Say& say) {
+  CLI::App* run =
+      app.add_subcommand("run", say("run the command behind -- as it is; when it fails, say why: run -- python train.py",
+                                    "原样运行 -- 之后的命令；失败时说明原因：run -- python train.py"));
+  run->add_flag("--trace", options.trace_run,
+                say("record what its loader does, and use that too", "同时记录其加载器的行为并用于判断"));
+  run->add_flag("--sanitize", options.sanitize,
+                say("run it under compute-sanitizer, where that is installed", "在 compute-sanitizer 下运行（需已安装）"));
+  run->add_flag("--profile", options.profile, say("run it under nsys, where that is installed", "在 nsys 下运行（需已安装）"));
+  run->add_option("--report", options.report,
+                  say("auto: after a failure; one line where it succeeded in spite of a known message. always, or never",
+                      "auto：失败后报告；若成功但出现已知报错则只给一行提示。也可为 always 或 never"))
+      ->type_name("WHEN");
+  run->add_option("-o,--output", options.output,
+                  say("file for the report; else it goes to standard error", "报告写入的文件；默认写到标准错误"))
+      ->type_name("FILE");
+  run->footer(
+      say("What stands behind -- is the command's own, and so is the exit code (127: not found, 126: cannot be run). "
+          "Input, output, terminal and signals pass through.\nOptions of all commands: gpuvet --help.",
+          "-- 之后的内容都属于该命令，退出码也与它相同（127：找不到，126：无法运行）。输入、输出、终端和信号均原样传递。\n"
+          "所有命令共用的选项见 gpuvet --help。"));
+  return run;
+}
+
 Commands add_commands(CLI::App& app, Options& options, const Say& say) {
   Commands c{};
   c.check = app.add_subcommand("check", say("say what is wrong, from the GPU on the bus to the program (the default)",
@@ -144,6 +168,10 @@ Commands add_commands(CLI::App& app, Options& options, const Say& say) {
                      "从文本中找出原因：报错、日志或任何输出：explain 文件，或粘贴给 explain -"));
   c.explain->add_option("file", options.texts,
                         say("texts to read together; - or nothing: standard input", "一起读取的文本；- 或不写：标准输入"));
+  c.explain->add_flag("--with-host", options.with_host,
+                      say("use this machine's own facts too, and say where they contradict the text",
+                          "同时使用本机的事实，并指出与文本矛盾之处"));
+  c.run = add_run(app, options, say);
   c.scan = add_scan(app, options, say);
   c.snapshot = app.add_subcommand("snapshot", say("write all facts to a file", "把全部事实写入文件"));
   c.snapshot
@@ -156,7 +184,8 @@ Commands add_commands(CLI::App& app, Options& options, const Say& say) {
   c.rule->add_option("slug", options.rule, say("name of the rule", "规则名称"));
   c.trace = add_trace(app, options, say);
   c.version = app.add_subcommand("version", say("version of gpuvet", "gpuvet 的版本"));
-  for (CLI::App* command : {c.check, c.explain, c.scan, c.snapshot, c.kb, c.rule, c.version, c.trace}) command->fallthrough();
+  for (CLI::App* command : {c.check, c.explain, c.run, c.scan, c.snapshot, c.kb, c.rule, c.version, c.trace})
+    command->fallthrough();
   for (CLI::App* command : {c.check, c.explain, c.scan, c.snapshot, c.kb, c.rule})
     command->footer(say("Options of all commands: gpuvet --help.", "所有命令共用的选项见 gpuvet --help。"));
   c.trace->footer(say(
@@ -169,17 +198,42 @@ Commands add_commands(CLI::App& app, Options& options, const Say& say) {
   return c;
 }
 
-/// `trace --live -- COMMAND…`: what stands behind "--" is not gpuvet's. Returns how many arguments are.
+/// Does an option of `run` take the next word as its value?
+bool takes_value(std::string_view option) {
+  constexpr std::string_view names[] = {"-o",          "--output", "--report",  "--for",     "--env",
+                                        "--lang",      "--width",  "--color",   "--format",  "--kernel-log",
+                                        "--knowledge", "--root",   "--environ", "--snapshot"};
+  return std::find(std::begin(names), std::end(names), option) != std::end(names);
+}
+
+/// `run [options] [--] COMMAND…`: the first word that is no option begins the command. Returns the index of "--" or of that word.
+int begin_of_command(int argc, const char* const* argv, int from) {
+  for (int i = from; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--" || !argument.starts_with('-')) return i;
+    if (takes_value(argument)) ++i;
+  }
+  return argc;
+}
+
+/// What stands behind `run` or `trace --live --` is not gpuvet's. Returns how many arguments are.
 int cut_off_command(int argc, const char* const* argv, Options& options) {
   bool trace = false, live = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     trace |= argument == "trace";
     live |= argument == "--live";
-    if (argument != "--") continue;
-    if (!trace || !live) return argc;
-    options.live_command.assign(argv + i + 1, argv + argc);
-    return i;
+    const bool run = argument == "run" && !trace;
+    if (!run && !(argument == "--" && trace && live)) {
+      // Another command, or an option's value: "kb run", "--for run".
+      if (!argument.starts_with('-') && argument != "trace" && !trace) return argc;
+      if (takes_value(argument)) ++i;
+      continue;
+    }
+    const int begin = run ? begin_of_command(argc, argv, i + 1) : i;
+    const bool marked = begin < argc && std::string_view(argv[begin]) == "--";
+    if (begin < argc) options.live_command.assign(argv + begin + (marked ? 1 : 0), argv + argc);
+    return begin;
   }
   return argc;
 }
@@ -189,10 +243,10 @@ ParseStop usage_error(std::string text, Language language) {
 }
 
 std::vector<std::string> known_options() {
-  return {"--format",  "--lang",      "--root",    "--environ", "--kernel-log", "--snapshot", "--for",
-          "--verbose", "--timing",    "--env",     "--strict",  "--color",      "--width",    "--knowledge",
-          "--redact",  "--no-redact", "--without", "--with",    "--no-symbols", "--live",     "--pid",
-          "--output",  "--help",      "--version", "--gpu",     "--driver"};
+  return {"--format",  "--lang",   "--root",       "--environ", "--kernel-log", "--snapshot",  "--for",    "--verbose",
+          "--timing",  "--env",    "--strict",     "--color",   "--width",      "--knowledge", "--redact", "--no-redact",
+          "--without", "--with",   "--no-symbols", "--live",    "--pid",        "--output",    "--help",   "--version",
+          "--gpu",     "--driver", "--with-host",  "--trace",   "--sanitize",   "--profile",   "--report"};
 }
 
 ParseStop explain_extra(const std::string& extra, Language language) {
@@ -202,7 +256,7 @@ ParseStop explain_extra(const std::string& extra, Language language) {
   const std::string near =
       nearest(extra.substr(0, extra.find('=')),
               option ? known_options()
-                     : std::vector<std::string>{"check", "explain", "scan", "snapshot", "trace", "kb", "rule", "version"});
+                     : std::vector<std::string>{"check", "explain", "run", "scan", "snapshot", "trace", "kb", "rule", "version"});
   if (!near.empty())
     text += (language == Language::Chinese ? "；" : "; ") + message(Message::DidYouMean, language, {{"name", near}});
   return usage_error(std::move(text), language);
@@ -217,7 +271,8 @@ std::string check_values(const Options& options, const std::string& language_nam
   };
   for (const Choice& choice :
        {Choice{"--format", options.format, {"text", "json", "markdown", "dot"}},
-        Choice{"--color", options.color, {"auto", "always", "never"}}, Choice{"--lang", language_name, {"", "en", "zh"}}}) {
+        Choice{"--color", options.color, {"auto", "always", "never"}}, Choice{"--lang", language_name, {"", "en", "zh"}},
+        Choice{"--report", options.report, {"auto", "always", "never"}}}) {
     if (std::find(choice.allowed.begin(), choice.allowed.end(), choice.value) != choice.allowed.end()) continue;
     std::string values;
     for (const std::string& value : choice.allowed) values += value.empty() ? "" : (values.empty() ? "" : ", ") + value;
@@ -235,6 +290,11 @@ std::string check_values(const Options& options, const std::string& language_nam
     if (options.format != "text" && options.format != "json")
       return message(Message::MustBeOneOf, options.language, {{"name", form + " --format"}, {"values", "text, json"}});
     if (!options.root.empty()) return message(Message::OneInputOnly, options.language, {{"a", form}, {"b", "--root"}});
+  }
+  if (options.command == "run") {
+    for (const auto& [name, value] : {std::pair{"--root", options.root}, std::pair{"--snapshot", options.snapshot},
+                                      std::pair{"--environ", options.environ_file}})
+      if (!value.empty()) return message(Message::OneInputOnly, options.language, {{"a", "run"}, {"b", name}});
   }
   if (options.snapshot.empty()) return {};
   if (options.command == "trace") return std::string(message(Message::TraceNoSnapshot, options.language));
@@ -276,8 +336,8 @@ tl::expected<Options, ParseStop> parse_command_line(int argc, const char* const*
   } catch (const CLI::ParseError& error) {
     return tl::unexpected(usage_error(printable(error.what()), options.language));
   }
-  for (const CLI::App* command : {commands.check, commands.explain, commands.scan, commands.snapshot, commands.kb, commands.rule,
-                                  commands.version, commands.trace}) {
+  for (const CLI::App* command : {commands.check, commands.explain, commands.run, commands.scan, commands.snapshot, commands.kb,
+                                  commands.rule, commands.version, commands.trace}) {
     if (command->parsed()) options.command = command->get_name();
   }
   if (version_flag) options.command = "version";

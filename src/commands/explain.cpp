@@ -1,12 +1,9 @@
 // explain: a text → its cause.
 
-#include "diagnose/explain.h"
-
-#include "collect/collect.h"
+#include "commands/explained.h"
 #include "commands/input.h"
 #include "commands/output_file.h"
 #include "commands/terminal.h"
-#include "model/redact.h"
 #include "render/messages.h"
 #include "system/user_file.h"
 #include "text/paste_collector.h"
@@ -18,6 +15,11 @@ namespace {
 std::string name_of(const std::string& path, Language language) {
   if (path != "-") return path;
   return language == Language::Chinese ? "标准输入" : "text";
+}
+
+int show(const Options& options, const Explained& explained, const Knowledge& knowledge) {
+  const int printed = print(render_explained(options, explained, knowledge, render_options(options)));
+  return printed != 0 ? printed : exit_code(explained.diagnosis, options.strict);
 }
 
 }  // namespace
@@ -43,15 +45,12 @@ int run_explain(const Options& options) {
   const std::string name = paths.size() == 1 ? name_of(paths.front(), options.language) : "text";
   if (bytes == 0) return fail(message(Message::NoTextGiven, options.language, {{"name", printable(name)}}));
   const PastedText text = collector.finish(name);
-  Machine machine = machine_of_text(text, matcher, *knowledge);
-  if (options.redact.value_or(options.format == "markdown")) machine = redact(machine);
-  const Diagnosis diagnosis = explain(machine, *knowledge);
-  const RenderOptions how = render_options(options);
-  std::string out = options.format == "json"       ? render_json(diagnosis, machine, *knowledge, how)
-                    : options.format == "markdown" ? render_markdown(diagnosis, machine, *knowledge, how)
-                                                   : render_text(diagnosis, machine, *knowledge, how);
-  const int printed = print(out);
-  return printed != 0 ? printed : exit_code(diagnosis, options.strict);
+  const Machine machine = machine_of_text(text, matcher, *knowledge);
+  if (!options.with_host) return show(options, explained(options, machine, *knowledge), *knowledge);
+  auto purpose = parse_purpose(options.purpose);
+  if (!purpose) return fail(message(Message::BadPurpose, options.language, {{"why", printable(purpose.error())}}));
+  const auto both = explained_here(options, machine, std::move(*purpose), false, *knowledge);
+  return both ? show(options, *both, *knowledge) : fail(both.error().text, both.error().exit_code);
 }
 
 }  // namespace gpuvet

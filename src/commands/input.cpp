@@ -58,6 +58,8 @@ tl::expected<void, std::string> add_environment(const Options& options, System& 
           collect_options.environment[entry.substr(0, equals)] = entry.substr(equals + 1);
       }
     }
+    for (const std::string& entry : options.variables)
+      collect_options.environment[entry.substr(0, entry.find('='))] = entry.substr(entry.find('=') + 1);
     return {};
   }
   const auto text = read_user_file(options.environ_file, environment_limit);

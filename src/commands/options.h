@@ -13,7 +13,7 @@
 namespace gpuvet {
 
 struct Options {
-  std::string command = "check";  ///< check, scan, snapshot, kb, rule, version
+  std::string command = "check";  ///< check, explain, run, scan, trace, snapshot, kb, rule, version
   std::string format = "text";
   std::string root, environ_file, kernel_log, snapshot, purpose, knowledge, output, color = "auto";
   std::string rule;
@@ -26,6 +26,11 @@ struct Options {
   bool no_symbols = false;                       ///< trace --no-symbols
   bool live = false;                             ///< trace --live -- COMMAND…
   std::vector<std::string> live_command;         ///< everything behind "--", untouched
+  bool with_host = false;                        ///< explain --with-host
+  bool trace_run = false;                        ///< run --trace
+  bool sanitize = false, profile = false;        ///< run --sanitize, --profile
+  std::string report = "auto";                   ///< run --report
+  std::vector<std::string> variables;            ///< "NAME=value": what the judged process has set beside this environment
   std::vector<std::string> texts;                ///< explain FILE…; none or "-": standard input
   std::int64_t trace_pid = 0;                    ///< trace --pid; 0: not given
   std::optional<bool> redact;                    ///< not given: on for snapshots and for the machine inside JSON
@@ -54,6 +59,8 @@ int run_rule(const Options& options);
 int run_scan(const Options& options);
 int run_trace(const Options& options);
 int run_explain(const Options& options);
+/// Runs the user's command and ends as it ended. Only here and in trace --live may gpuvet run a program that the user names.
+int run_user_command(const Options& options);
 int run_version();
 
 /// Parses and runs; never throws.

@@ -1,6 +1,5 @@
 // The small commands, and the way from the command line to a command.
 
-#include <csignal>
 #include <exception>
 
 #include "commands/input.h"
@@ -11,6 +10,7 @@
 #include "commands/trace_live.h"
 #include "render/messages.h"
 #include "rules/rule.h"
+#include "system/child_process.h"
 
 namespace gpuvet {
 namespace {
@@ -19,6 +19,7 @@ constexpr int unwrapped = 100000;
 
 int dispatch(const Options& options) {
   if (options.command == "explain") return run_explain(options);
+  if (options.command == "run") return run_user_command(options);
   if (options.command == "scan") return run_scan(options);
   if (options.command == "trace" && options.live) return run_trace_live(options);
   if (options.command == "trace" && options.trace_pid != 0) return run_trace_pid(options);
@@ -81,7 +82,7 @@ int run_rule(const Options& options) {
 int run_version() { return print("gpuvet " GPUVET_VERSION "\n"); }
 
 int run_command_line(int argc, const char* const* argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is noticed when writing
+  ignore_broken_pipes();
   try {
     const auto options = parse_command_line(argc, argv);
     if (options) return dispatch(*options);

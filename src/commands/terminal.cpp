@@ -33,16 +33,21 @@ std::optional<int> width_of_environment() {
   return columns;
 }
 
+int width_of(int descriptor) {
+  winsize size{};
+  if (::ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return width_of_environment().value_or(80);
+  return std::max<int>(size.ws_col, 40);
+}
+
 }  // namespace
 
 bool input_is_terminal() { return ::isatty(STDIN_FILENO) == 1; }
 bool output_is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
 
-int terminal_width() {
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return width_of_environment().value_or(80);
-  return std::max<int>(size.ws_col, 40);
-}
+bool error_is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
+
+int terminal_width() { return width_of(STDOUT_FILENO); }
+int error_width() { return width_of(STDERR_FILENO); }
 
 Language language_of_locale() {
   return first_set({"LC_ALL", "LC_MESSAGES", "LANG"}).starts_with("zh") ? Language::Chinese : Language::English;

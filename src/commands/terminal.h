@@ -9,6 +9,9 @@ bool input_is_terminal();
 bool output_is_terminal();
 /// Columns of the terminal; where there is none, COLUMNS or 80.
 int terminal_width();
+/// The same of standard error.
+bool error_is_terminal();
+int error_width();
 /// LC_ALL, LC_MESSAGES, LANG: "zh…" is Chinese.
 Language language_of_locale();
 /// The locale names characters other than UTF-8. No locale at all counts as UTF-8: containers and services seldom set one.

@@ -6,8 +6,10 @@
 #include "collect/process_record.h"
 #include "commands/input.h"
 #include "commands/output_file.h"
+#include "commands/report_output.h"
 #include "render/messages.h"
 #include "render/trace_live.h"
+#include "system/child_process.h"
 #include "system/traced_child.h"
 
 namespace gpuvet {
@@ -36,16 +38,17 @@ NoRecord why_no_record(System& system, const std::string& program) {
   return NoRecord::NotKnown;
 }
 
-LiveReport report_of(const Options& options, const TracedRun& run) {
+LiveReport report_of(const Options& options, const TracedRun& traced) {
   const auto system = make_live_system();
-  LoadRecord record = parse_load_record(run.records);
+  LoadRecord record = parse_load_record(traced.records);
+  const RelayedRun& run = traced.run;
   LiveReport report;
   report.command = options.live_command;
   report.program = run.program;
   report.pid = run.pid;
   report.exit_code = run.exit_code;
   report.signal = run.signal;
-  report.cut = run.full || record.cut;
+  report.cut = traced.full || record.cut;
   auto judged = judge_records(*system, record.processes, most_forecasts);
   bool recorded = false;
   for (std::size_t i = 0; i < record.processes.size(); ++i) {
@@ -55,18 +58,6 @@ LiveReport report_of(const Options& options, const TracedRun& run) {
   }
   if (!recorded) report.no_record = why_no_record(*system, run.program);
   return report;
-}
-
-/// 0, or 2 when the report cannot be written.
-int put(const Options& options, const std::string& text) {
-  if (options.output.empty() || options.output == "-") {
-    print_error(text);
-    return 0;
-  }
-  const WriteError error = write_file_atomically(options.output, text, "");
-  if (error.kind == WriteError::Kind::None) return 0;
-  return fail(
-      message(Message::CannotWrite, options.language, {{"path", printable(options.output)}, {"why", printable(error.why)}}));
 }
 
 RunningReport report_of(std::int64_t pid, RunningProcess running) {
@@ -112,17 +103,17 @@ int run_trace_live(const Options& options) {
   if (audit_library().empty())
     return fail(say(options, "this gpuvet was built without the audit library: its compiler could not make one",
                     "此 gpuvet 未带审计库：编译它的编译器无法生成"));
-  const auto run = run_traced(options.live_command, audit_library());
-  if (!run) {
-    fail(printable(run.error().message));
-    return run.error().code == ErrorCode::NotFound ? 127 : 126;
+  const auto traced = run_traced(options.live_command, audit_library(), {});
+  if (!traced) {
+    fail(printable(traced.error().message));
+    return traced.error().code == ErrorCode::NotFound ? 127 : 126;
   }
-  const LiveReport report = report_of(options, *run);
+  const LiveReport report = report_of(options, *traced);
   const RenderOptions how = render_options(options);
-  const int wrong = put(options, options.format == "json" ? render_live_json(report, how) : render_live_text(report, how));
+  const int wrong = put_report(options, options.format == "json" ? render_live_json(report, how) : render_live_text(report, how));
   if (wrong != 0) return wrong;
-  if (run->signal != 0) die_by_signal(run->signal);
-  return run->exit_code;
+  if (traced->run.signal != 0) die_by_signal(traced->run.signal);
+  return traced->run.exit_code;
 }
 
 int run_trace_pid(const Options& options) {

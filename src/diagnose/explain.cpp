@@ -5,6 +5,7 @@
 #include <set>
 
 #include "diagnose/code_meanings.h"
+#include "diagnose/host_facts.h"
 #include "rules/evidence.h"
 #include "rules/observed.h"
 #include "rules/rule.h"
@@ -12,7 +13,11 @@
 namespace gpuvet {
 namespace {
 
-constexpr double by_facts = 0.93;     // a rule that decides from facts of the text
+constexpr double by_facts = 0.93;      // a rule that decides from facts of the text
+constexpr double by_both = 0.97;       // … and the text names the same kind
+constexpr double by_host_alone = 0.2;  // the machine is broken there, but the text shows nothing that would follow from it
+constexpr double ruled_out = 0.4;      // the machine's own facts speak for that link
+constexpr double worth_explaining = 0.3;
 constexpr double out_of_world = 0.4;  // a kind that does not occur where the text seems to come from
 constexpr std::size_t most_evidence = 6;
 constexpr double not_worth_a_line = 0.12;  // less likely ones are not shown
@@ -44,32 +49,38 @@ void merge(std::vector<Finding>& findings, Finding finding) {
   add_evidence(*same, finding);
 }
 
-std::vector<Finding> hypotheses(const RuleContext& context) {
+Finding judged_finding(const Rule& rule, const RuleRecord& record, Finding finding, bool facts) {
+  finding.kind = rule.slug;
+  if (facts) finding.rank = finding.severity == Severity::Error ? by_facts : 0.45;
+  complete_from_record(finding);
+  if (facts) finding.severity = std::min(finding.severity, record.severity);
+  return finding;
+}
+
+/// What facts prove.
+std::vector<Finding> findings_of_facts(const RuleContext& context) {
   std::vector<Finding> findings;
-  const auto run = [&](std::span<const Rule> rules, bool facts) {
-    for (const Rule& rule : rules) {
-      const RuleRecord* record = find_rule_record(rule.slug);
-      if (record == nullptr || (facts && !applies(*record, context.worlds))) continue;
-      auto finding = rule.judge(context);
-      if (!finding) continue;
-      finding->kind = rule.slug;
-      if (facts) finding->rank = finding->severity == Severity::Error ? by_facts : 0.45;
-      complete_from_record(*finding);
-      if (facts) finding->severity = std::min(finding->severity, record->severity);
-      merge(findings, std::move(*finding));
-    }
-  };
-  const std::vector<Rule> rules = all_rules();
-  run(rules, true);
-  const std::vector<Rule> of_text = observed_rules();
-  run(of_text, false);
+  for (const Rule& rule : all_rules()) {
+    const RuleRecord* record = find_rule_record(rule.slug);
+    if (record == nullptr || !applies(*record, context.worlds)) continue;
+    if (auto finding = rule.judge(context)) merge(findings, judged_finding(rule, *record, std::move(*finding), true));
+  }
+  return findings;
+}
+
+/// What the text's messages speak for.
+void add_observed(const RuleContext& context, std::vector<Finding>& findings) {
+  for (const Rule& rule : observed_rules()) {
+    const RuleRecord* record = find_rule_record(rule.slug);
+    if (record == nullptr) continue;
+    if (auto finding = rule.judge(context)) merge(findings, judged_finding(rule, *record, std::move(*finding), false));
+  }
   for (Finding& finding : signature_findings(context.machine)) {
     const RuleRecord* record = find_rule_record(finding.kind);
     if (record == nullptr) continue;
     if (!may_apply(*record, context.worlds)) finding.rank *= out_of_world;
     merge(findings, std::move(finding));
   }
-  return findings;
 }
 
 bool names_as_consequence(const Finding& cause, const Finding& effect) {
@@ -151,15 +162,13 @@ void fit_to_system(const RuleContext& context, std::vector<Finding>& findings) {
   }
 }
 
-}  // namespace
-
-Diagnosis explain(const Machine& machine, const Knowledge& knowledge) {
-  const RuleContext context = make_rule_context(machine, knowledge, {});
+/// Order, root cause and verdict.
+Diagnosis concluded(std::vector<Finding> hypotheses, const Machine& machine, const Knowledge& knowledge) {
   Diagnosis diagnosis;
   diagnosis.of_text = true;
-  diagnosis.findings = hypotheses(context);
+  diagnosis.findings = std::move(hypotheses);
   auto& findings = diagnosis.findings;
-  fit_to_system(context, findings);
+  fit_to_system(make_rule_context(machine, knowledge, {}), findings);
   std::vector<bool> explained;
   for (const Finding& finding : findings) explained.push_back(is_explained(findings, finding));
   const Finding* root = nullptr;
@@ -190,6 +199,114 @@ Diagnosis explain(const Machine& machine, const Knowledge& knowledge) {
                       });
   // A text never shows a whole machine: where it names nothing, nothing is known.
   diagnosis.verdict = broken ? Verdict::Broken : root_kind.empty() ? Verdict::Unknown : Verdict::Holds;
+  return diagnosis;
+}
+
+const Finding* of_kind(const std::vector<Finding>& findings, std::string_view kind) {
+  const auto found = std::ranges::find(findings, kind, &Finding::kind);
+  return found == findings.end() ? nullptr : &*found;
+}
+
+/// Would what this finding says show itself as one of the likely ones?
+bool explains_some(const Finding& cause, const std::vector<Finding>& hypotheses) {
+  return cause.severity == Severity::Error && std::ranges::any_of(hypotheses, [&](const Finding& effect) {
+           return effect.rank >= worth_explaining && names_as_consequence(cause, effect);
+         });
+}
+
+/// A line of the text that looks as if this link were broken; null: none.
+const Observation* sign_of(const Finding& finding, const Machine& text) {
+  if (finding.severity != Severity::Error) return nullptr;
+  const auto list = observations(text);
+  const auto sign =
+      std::ranges::find_if(list, [&](const Observation& observation) { return shows_break_of(observation, finding.layer); });
+  return sign == list.end() ? nullptr : &*sign;
+}
+
+/// Module and nodes are as they were when the text was made, or the text is of another time or place; a GPU may have failed
+/// since.
+void doubt_what_host_rules_out(std::vector<Finding>& hypotheses, const Diagnosis& host, std::vector<Contradiction>& found) {
+  for (Finding& finding : hypotheses) {
+    const bool lasting = finding.layer == Layer::KernelModule || finding.layer == Layer::DeviceNode;
+    const auto link = std::ranges::find(host.chain, finding.layer, &ChainLink::layer);
+    const bool in_order = link != host.chain.end() && link->state == LinkState::Ok;
+    if (!lasting || !in_order || finding.rank >= by_facts || of_kind(host.findings, finding.kind) != nullptr) continue;
+    if (finding.rank >= sure_enough && !finding.evidence.empty())
+      found.push_back(
+          {"in-order", "", link->detail, finding.evidence.front(), {std::string(layer_name(link->layer)), 0, ""}, false});
+    finding.rank *= ruled_out;
+  }
+}
+
+/// A finding of this machine among the text's hypotheses; one that stands alone only where nothing contradicts it.
+void add_of_machine(const Machine& text, std::vector<Finding>& hypotheses, Finding finding, bool contradicted) {
+  if (finding.severity == Severity::Note) return;
+  const bool both = of_kind(hypotheses, finding.kind) != nullptr;
+  const Observation* sign = sign_of(finding, text);
+  if (sign != nullptr) finding.evidence.insert(finding.evidence.begin(), sign->origin);
+  if (both && finding.severity == Severity::Error)
+    finding.rank = by_both;
+  else if (explains_some(finding, hypotheses) || sign != nullptr)
+    finding.rank = by_facts;
+  else if (finding.severity == Severity::Error && !contradicted)
+    finding.rank = by_host_alone;
+  else if (!both)
+    return;
+  finding.explains.clear();
+  merge(hypotheses, std::move(finding));
+}
+
+HostSide host_side(const HostFacts& host, bool used) {
+  HostSide side;
+  side.used = used;
+  side.verdict = host.diagnosis.verdict;
+  side.purpose = host.diagnosis.purpose;
+  side.root_cause = host.diagnosis.root_cause;
+  if (const Finding* root = of_kind(host.diagnosis.findings, side.root_cause)) {
+    side.variant = root->variant;
+    side.parameters = root->parameters;
+  }
+  for (const ChainLink& link : host.diagnosis.chain)
+    if (link.state == LinkState::Ok && !link.detail.empty()) side.detail += (side.detail.empty() ? "" : ", ") + link.detail;
+  return side;
+}
+
+std::vector<Finding> hypotheses_on_host(const Machine& text, const Machine& both, const HostFacts& host,
+                                        const Knowledge& knowledge, std::vector<Contradiction>& found) {
+  std::vector<Finding> hypotheses = findings_of_facts(make_rule_context(text, knowledge, {}));
+  const RuleContext context = make_rule_context(both, knowledge, host.purpose);
+  add_observed(context, hypotheses);
+  doubt_what_host_rules_out(hypotheses, host.diagnosis, found);
+  // Neither alone: a release in the text and a driver here. Only where a message of the text points the same way.
+  const std::vector<Finding> of_text = hypotheses;
+  for (Finding& finding : findings_of_facts(context)) {
+    const bool of_host = of_kind(host.diagnosis.findings, finding.kind) != nullptr;
+    if (!of_host && (of_kind(of_text, finding.kind) != nullptr || explains_some(finding, of_text)))
+      merge(hypotheses, std::move(finding));
+  }
+  const bool contradicted = std::ranges::any_of(found, &Contradiction::other_machine);
+  for (const Finding& finding : host.diagnosis.findings)
+    if (finding.kind != "driver-healthy") add_of_machine(text, hypotheses, finding, contradicted);
+  return hypotheses;
+}
+
+}  // namespace
+
+Diagnosis explain(const Machine& machine, const Knowledge& knowledge) {
+  const RuleContext context = make_rule_context(machine, knowledge, {});
+  std::vector<Finding> hypotheses = findings_of_facts(context);
+  add_observed(context, hypotheses);
+  return concluded(std::move(hypotheses), machine, knowledge);
+}
+
+Diagnosis explain_on_host(const Machine& text, const HostFacts& host, const Knowledge& knowledge) {
+  std::vector<Contradiction> found = contradictions(text, host.machine, knowledge);
+  const bool used = host.same_machine || std::ranges::none_of(found, &Contradiction::other_machine);
+  Diagnosis diagnosis =
+      used ? concluded(hypotheses_on_host(text, joined(text, host.machine), host, knowledge, found), text, knowledge)
+           : explain(text, knowledge);
+  diagnosis.contradictions = std::move(found);
+  diagnosis.host = host_side(host, used);
   return diagnosis;
 }
 

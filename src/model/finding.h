@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,6 +82,38 @@ struct RedHerring {
   friend bool operator==(const RedHerring&, const RedHerring&) = default;
 };
 
+/// Something that a text says and that this machine's own facts say otherwise.
+struct Contradiction {
+  std::string what;  ///< "driver", "gpu", "no-gpu", "gpu-not-seen", "kernel", "distribution", "architecture", "wsl", "module"
+  std::string text_value, host_value;  ///< printable in both languages; empty: the title says it all
+  Origin text, host;
+  bool other_machine = false;  ///< the text is of another machine, or from before this one was changed
+  friend bool operator==(const Contradiction&, const Contradiction&) = default;
+};
+
+/// What this machine's own facts add to a text.
+struct HostSide {
+  bool used = false;  ///< false: the text is not of this machine as it is now; its facts alone decided
+  Verdict verdict = Verdict::Unknown;
+  std::string purpose;                            ///< what was judged; empty: what is installed
+  std::string root_cause;                         ///< kind; empty: none
+  std::string variant;                            ///< of its texts
+  std::map<std::string, std::string> parameters;  ///< of the root cause's texts
+  std::string detail;                             ///< "RTX 4090 (8.9), 535.183.01 open"
+  friend bool operator==(const HostSide&, const HostSide&) = default;
+};
+
+/// A command that `run` ran, and how it ended.
+struct RunOutcome {
+  std::vector<std::string> command;
+  std::string program;  ///< file that was started
+  int exit_code = 0, signal = 0;
+  std::string output, error;            ///< "pipe", "terminal", "file", "not-heard"
+  bool traced = false;                  ///< its loader was recorded
+  std::vector<Origin> loader_failures;  ///< what its loader did not find: who asked, and the message
+  friend bool operator==(const RunOutcome&, const RunOutcome&) = default;
+};
+
 /// A number in the kernel log that no finding speaks of, and what NVIDIA's lists say of it.
 struct CodeMeaning {
   struct Words {
@@ -101,8 +134,11 @@ struct Diagnosis {
   std::vector<NotSeen> not_seen;
   std::vector<RedHerring> red_herrings;  ///< of a text
   std::vector<CodeMeaning> codes;        ///< in the order of the log
-  bool of_text = false;                  ///< findings are hypotheses about a text, in the order of likelihood
-  std::string purpose;                   ///< what was judged; empty: the driver
+  std::optional<HostSide> host;          ///< of a text that was judged together with this machine
+  std::vector<Contradiction> contradictions;
+  std::optional<RunOutcome> run;
+  bool of_text = false;  ///< findings are hypotheses about a text, in the order of likelihood
+  std::string purpose;   ///< what was judged; empty: the driver
   friend bool operator==(const Diagnosis&, const Diagnosis&) = default;
 };
 

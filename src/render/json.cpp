@@ -4,6 +4,7 @@
 
 #include "model/json_writer.h"
 #include "model/redact.h"
+#include "render/host_words.h"
 #include "render/messages.h"
 #include "render/render.h"
 #include "render/report.h"
@@ -21,17 +22,19 @@ void write_strings(JsonWriter& w, std::string_view key, const std::vector<std::s
   w.end_array();
 }
 
+void write_origin(JsonWriter& w, const Origin& origin) {
+  w.begin_object();
+  w.field("origin", origin.source);
+  w.key("line");
+  w.natural(origin.line);
+  w.field("text", origin.text);
+  w.end_object();
+}
+
 void write_evidence(JsonWriter& w, const std::vector<Origin>& evidence) {
   w.key("evidence");
   w.begin_array();
-  for (const Origin& origin : evidence) {
-    w.begin_object();
-    w.field("origin", origin.source);
-    w.key("line");
-    w.natural(origin.line);
-    w.field("text", origin.text);
-    w.end_object();
-  }
+  for (const Origin& origin : evidence) write_origin(w, origin);
   w.end_array();
 }
 
@@ -153,6 +156,42 @@ void write_red_herrings(JsonWriter& w, const Diagnosis& diagnosis, Language lang
   w.end_array();
 }
 
+/// One side of a contradiction.
+void write_side(JsonWriter& w, std::string_view key, const std::string& value, const Origin& origin) {
+  w.key(key);
+  w.begin_object();
+  w.field("value", value);
+  w.field("origin", origin.source);
+  w.key("line");
+  w.natural(origin.line);
+  w.field("text", origin.text);
+  w.end_object();
+}
+
+void write_host(JsonWriter& w, const Diagnosis& diagnosis, Language language) {
+  const HostSide& host = *diagnosis.host;
+  w.key("host");
+  w.begin_object();
+  w.field("verdict", verdict_name(host.verdict));
+  w.field("purpose", host.purpose);
+  w.field("root_cause", host.root_cause);
+  w.field_bool("used", host.used);
+  w.field("text", host_text(host, language));
+  w.end_object();
+  w.key("contradictions");
+  w.begin_array();
+  for (const Contradiction& contradiction : diagnosis.contradictions) {
+    w.begin_object();
+    w.field("what", contradiction.what);
+    w.field_bool("other_machine", contradiction.other_machine);
+    w.field("sentence", contradiction_text(contradiction, language));
+    write_side(w, "text", contradiction.text_value, contradiction.text);
+    write_side(w, "host", contradiction.host_value, contradiction.host);
+    w.end_object();
+  }
+  w.end_array();
+}
+
 void write_codes(JsonWriter& w, const Diagnosis& diagnosis, Language language) {
   w.key("codes");
   w.begin_array();
@@ -173,6 +212,23 @@ void write_codes(JsonWriter& w, const Diagnosis& diagnosis, Language language) {
   w.end_array();
 }
 
+void write_run(JsonWriter& w, const RunOutcome& run) {
+  write_strings(w, "command", run.command);
+  w.field("program", run.program);
+  w.key("signal");
+  if (run.signal == 0)
+    w.null();
+  else
+    w.integer(run.signal);
+  w.field("output", run.output);
+  w.field("error_output", run.error);
+  w.field_bool("traced", run.traced);
+  w.key("loader_failures");
+  w.begin_array();
+  for (const Origin& origin : run.loader_failures) write_origin(w, origin);
+  w.end_array();
+}
+
 }  // namespace
 
 std::string render_json(const Diagnosis& diagnosis, const Machine& machine, const Knowledge&, const RenderOptions& options) {
@@ -180,10 +236,11 @@ std::string render_json(const Diagnosis& diagnosis, const Machine& machine, cons
   w.begin_object();
   w.key("schema");
   w.integer(document_schema);
-  w.field("document", diagnosis.of_text ? "explain" : "check");
+  w.field("document", diagnosis.run ? "run" : diagnosis.of_text ? "explain" : "check");
   w.field("verdict", verdict_name(diagnosis.verdict));
   w.key("exit_code");
-  w.integer(exit_code(diagnosis, options.strict));
+  w.integer(diagnosis.run ? diagnosis.run->exit_code : exit_code(diagnosis, options.strict));
+  if (diagnosis.run) write_run(w, *diagnosis.run);
   if (!diagnosis.purpose.empty()) w.field("purpose", diagnosis.purpose);
   write_root_cause(w, diagnosis, options.language);
   w.key("findings");
@@ -193,6 +250,7 @@ std::string render_json(const Diagnosis& diagnosis, const Machine& machine, cons
   write_chain(w, diagnosis);
   write_not_seen(w, diagnosis, machine, options.language);
   if (diagnosis.of_text) write_red_herrings(w, diagnosis, options.language);
+  if (diagnosis.host) write_host(w, diagnosis, options.language);
   write_codes(w, diagnosis, options.language);
   const bool hide = options.redact && !machine.redacted;
   const Machine hidden = hide ? redact(machine) : Machine{};

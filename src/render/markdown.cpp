@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "render/host_words.h"
 #include "render/messages.h"
 #include "render/own_words.h"
 #include "render/render.h"
@@ -73,6 +74,7 @@ class MarkdownReport {
       out_ += "## " + escaped(text.title) + "\n\n";
       if (!text.explanation.empty()) out_ += escaped(text.explanation) + "\n\n";
     }
+    if (diagnosis_.run) command(*diagnosis_.run);
     out_ += "**" + escaped(verdict_sentence(diagnosis_, options_.strict, options_.language)) + "**\n\n";
     if (!diagnosis_.of_text) chain();
     if (report_.root != nullptr) evidence_and_repair(*report_.root);
@@ -81,6 +83,12 @@ class MarkdownReport {
       possibilities();
     else
       list(Message::OtherFindings, report_.others);
+    loader_failures();
+    contradictions();
+    if (diagnosis_.host) {
+      heading(Message::ThisMachine);
+      out_ += escaped(host_text(*diagnosis_.host, options_.language)) + "\n\n";
+    }
     codes();
     not_seen();
     return std::move(out_);
@@ -166,6 +174,34 @@ class MarkdownReport {
       if (!herring.origin.text.empty()) out_ += code_block(printable(herring.origin.text), "", "  ");
     }
     if (!diagnosis_.red_herrings.empty()) out_ += '\n';
+  }
+
+  void command(const RunOutcome& run) {
+    std::string line;
+    for (const std::string& word : run.command) line += (line.empty() ? "" : " ") + printable(word);
+    out_ += std::string(say(Message::Command)) + ":\n\n" + code_block(line, "") + "\n";
+  }
+
+  void loader_failures() {
+    if (!diagnosis_.run || diagnosis_.run->loader_failures.empty()) return;
+    heading(Message::LoaderDidNotFind);
+    for (const Origin& origin : diagnosis_.run->loader_failures)
+      out_ += "- " + escaped(loader_failure_text(origin, options_.language)) + "\n";
+    out_ += '\n';
+  }
+
+  void contradictions() {
+    if (diagnosis_.contradictions.empty()) return;
+    heading(Message::Contradictions);
+    for (const Contradiction& contradiction : diagnosis_.contradictions) {
+      out_ += "- " + escaped(contradiction_text(contradiction, options_.language)) + "\n";
+      for (const Origin& origin : {contradiction.text, contradiction.host}) {
+        if (origin.source.empty()) continue;
+        out_ += "  - " + escaped(origin_place(origin)) + "\n";
+        if (!origin.text.empty()) out_ += code_block(evidence_text(origin, options_.language), "", "    ");
+      }
+    }
+    out_ += '\n';
   }
 
   void codes() {

@@ -40,6 +40,10 @@ enum class Message : std::uint8_t {
   ExplainedPart,
   PasteAndEnd,
   NoTextGiven,
+  ThisMachine,
+  Contradictions,
+  LoaderDidNotFind,
+  Command,
   // lists
   NoCompilerIn,
   MissingIn,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "render/host_words.h"
 #include "render/messages.h"
 #include "render/own_words.h"
 #include "rules/rule.h"
@@ -81,6 +82,7 @@ std::string link_text(const ChainLink& link, const Diagnosis& diagnosis, Languag
 }
 
 std::string verdict_sentence(const Diagnosis& diagnosis, bool strict, Language language) {
+  if (diagnosis.run) return run_verdict(diagnosis, language);
   if (diagnosis.of_text) {
     const Message id = diagnosis.verdict == Verdict::Broken  ? Message::ExplainedCause
                        : diagnosis.verdict == Verdict::Holds ? Message::ExplainedWarning

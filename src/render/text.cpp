@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "render/facts.h"
+#include "render/host_words.h"
 #include "render/messages.h"
 #include "render/own_words.h"
 #include "render/render.h"
@@ -60,6 +61,9 @@ class TextReport {
     else
       one_line_each(Message::OtherFindings, report_.others, true);
     red_herrings();
+    loader_failures();
+    contradictions();
+    host();
     codes();
     not_seen();
     if (options_.verbosity > 0) out_ += render_software(machine_, options_);
@@ -230,6 +234,34 @@ class TextReport {
       for (const std::string& line : wrap(origin_place(herring.origin) + quoted, width_ - 6))
         out_ += "      " + styled(line, Style::Dim, options_.color) + "\n";
     }
+  }
+
+  void loader_failures() {
+    if (!diagnosis_.run || diagnosis_.run->loader_failures.empty()) return;
+    heading(say(Message::LoaderDidNotFind));
+    for (const Origin& origin : diagnosis_.run->loader_failures)
+      add(loader_failure_text(origin, options_.language), options_.ascii ? "  - " : "  – ", "    ");
+  }
+
+  /// Both sides, each with its line.
+  void contradictions() {
+    if (diagnosis_.contradictions.empty()) return;
+    heading(say(Message::Contradictions));
+    for (const Contradiction& contradiction : diagnosis_.contradictions) {
+      add(contradiction_text(contradiction, options_.language), options_.ascii ? "  - " : "  – ", "    ");
+      for (const Origin& origin : {contradiction.text, contradiction.host}) {
+        if (origin.source.empty()) continue;
+        const std::string quoted = origin.text.empty() ? "" : ": " + evidence_text(origin, options_.language);
+        for (const std::string& line : wrap(origin_place(origin) + quoted, width_ - 6))
+          out_ += "      " + styled(line, Style::Dim, options_.color) + "\n";
+      }
+    }
+  }
+
+  void host() {
+    if (!diagnosis_.host) return;
+    heading(say(Message::ThisMachine));
+    add(host_text(*diagnosis_.host, options_.language), "  ", "  ");
   }
 
   void codes() {

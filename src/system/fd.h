@@ -1,6 +1,7 @@
 #pragma once
 // A file descriptor that closes itself.
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <utility>
@@ -34,5 +35,11 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+/// The same file by a number that is none of the standard streams': where one of those is closed, it would be taken for it.
+inline Fd above_standard(int fd) {
+  const Fd original(fd);
+  return Fd(original ? ::fcntl(original.get(), F_DUPFD_CLOEXEC, 3) : -1);
+}
 
 }  // namespace gpuvet

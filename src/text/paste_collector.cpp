@@ -59,7 +59,7 @@ void PasteCollector::feed(std::string_view bytes) {
 /// The encoding, from the beginning of the text; then that beginning is taken.
 void PasteCollector::decide() {
   decided_ = true;
-  utf16_ = marks_utf16(pending_, big_endian_);
+  utf16_ = limits_.may_be_utf16 && marks_utf16(pending_, big_endian_);
   std::string first = std::move(pending_);
   pending_.clear();
   if (utf16_ && (first.starts_with("\xff\xfe") || first.starts_with("\xfe\xff"))) first.erase(0, 2);

@@ -21,6 +21,7 @@ class PasteCollector {
     std::size_t longest_line = 8192;                               ///< what is behind is not looked at
     std::uint32_t per_literal = 16;
     std::uint32_t context = 12;  ///< lines kept after one with a literal
+    bool may_be_utf16 = true;    ///< false: what a command writes, which may begin with any bytes
   };
 
   PasteCollector(const LiteralSet& literals, Limits limits);
