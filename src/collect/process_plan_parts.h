@@ -63,8 +63,8 @@ bool is_cuda_library_name(std::string_view soname);
 /// libggml-cuda.so): it, or a program that it starts, opens one of them by a path that is made at run time.
 std::vector<std::string> parts_with_cuda(const PlanSource& source, const std::string& program);
 
-/// The modules that packages of an environment were built for its torch (a plan of the kind "extensions"); nothing: there are none.
-/// `lacking`: by path, torch's symbols that a module wants and this torch does not have.
+/// The modules that packages of an environment were built for its torch (a plan of the kind "extensions"); nothing: there are
+/// none. `lacking`: by path, torch's symbols that a module wants and this torch does not have.
 std::optional<ProcessPlan> torch_extensions(const PlanSource& source, const PythonEnvironment& environment,
                                             std::map<std::string, std::vector<std::string>>& lacking);
 
