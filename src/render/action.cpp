@@ -7,6 +7,7 @@
 #include "render/distribution.h"
 #include "render/messages.h"
 #include "render/render.h"
+#include "rules/framework_facts.h"
 
 namespace gpuvet {
 namespace {
@@ -145,7 +146,8 @@ RenderedAction render_action(const Action& action, const Machine& machine, Langu
   }
   std::map<std::string, std::string> texts, words;
   for (const auto& [name, value] : action.parameters) {
-    texts.emplace(name, printable(value));
+    texts.emplace(
+        name, value == unnamed_environment ? std::string(message(Message::ThePythonEnvironment, language)) : printable(value));
     words.emplace(name, as_shell_text(name, value));
   }
   const bool chinese = language == Language::Chinese;

@@ -28,6 +28,7 @@ constexpr Sentence sentences[] = {
     {Message::RootCause, "Root cause", "根本原因"},
     {Message::NotAskedFor, "not asked for", "不在本次检查范围内"},
     {Message::BehindTheBreak, "not reached: the break is before it", "未到达：断点在它之前"},
+    {Message::ThePythonEnvironment, "the Python environment", "当前 Python 环境"},
     {Message::CodesInLog, "What the kernel log says", "内核日志里的消息"},
     {Message::CodeCauses, "NVIDIA names as possible causes: {causes}.", "NVIDIA 列出的可能原因：{causes}。"},
     {Message::CodeAdvice, "NVIDIA's advice: {advice}.", "NVIDIA 的建议：{advice}。"},

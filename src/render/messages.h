@@ -51,6 +51,7 @@ enum class Message : std::uint8_t {
   NotAskedFor,
   BehindTheBreak,
   NothingKnown,
+  ThePythonEnvironment,
   CodesInLog,
   CodeCauses,
   CodeAdvice,

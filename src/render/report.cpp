@@ -5,6 +5,7 @@
 #include "render/host_words.h"
 #include "render/messages.h"
 #include "render/own_words.h"
+#include "rules/framework_facts.h"
 #include "rules/rule.h"
 
 namespace gpuvet {
@@ -23,7 +24,10 @@ std::map<std::string, std::string> printable_values(const std::map<std::string, 
   std::map<std::string, std::string> out;
   for (const auto& [name, value] : values) {
     const auto translated = chinese ? values.find(name + "_zh") : values.end();
-    out.emplace(name, printable(translated == values.end() ? value : translated->second));
+    if (value == unnamed_environment)
+      out.emplace(name, message(Message::ThePythonEnvironment, chinese ? Language::Chinese : Language::English));
+    else
+      out.emplace(name, printable(translated == values.end() ? value : translated->second));
   }
   return out;
 }

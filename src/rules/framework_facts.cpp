@@ -116,7 +116,9 @@ std::string label_of(const FrameworkInstall& install) {
   return install.framework + (install.version ? " " + install.version->text : "");
 }
 
-std::string label_of(const PythonEnvironment& environment) { return environment.prefix; }
+std::string label_of(const PythonEnvironment& environment) {
+  return environment.prefix.empty() ? std::string(unnamed_environment) : environment.prefix;
+}
 
 std::vector<Action> steps_to_gpu_build(const RuleContext& context, const PythonEnvironment& environment,
                                        const std::string& framework) {

@@ -36,7 +36,9 @@ int jetson_release(const Machine& machine);
 
 /// "torch 2.5.1+cu124", "tensorflow 2.19.0".
 std::string label_of(const FrameworkInstall& install);
-/// The judged environment of a finding as people call it: its name, else its prefix.
+/// What an environment is called of which a text tells no folder.
+constexpr std::string_view unnamed_environment = "the Python environment";
+/// The judged environment of a finding as people call it: its folder.
 std::string label_of(const PythonEnvironment& environment);
 
 /// The steps of reinstall_framework; where the tables know none, the advice to look for a build.

@@ -23,6 +23,7 @@ std::string joined(const std::vector<std::string>& words, std::string_view separ
 
 std::string interpreter_of(const PythonEnvironment& environment) {
   const auto* path = environment.interpreter.get();
+  if (environment.prefix.empty() && (path == nullptr || path->empty())) return "python3";  // of a text: the one on PATH
   return path != nullptr && !path->empty() ? *path : environment.prefix + "/bin/python";
 }
 
@@ -34,13 +35,13 @@ std::string conda_tool(const PythonEnvironment& environment) {
 
 /// Where the packages go, for every installer.
 Parameters place(const PythonEnvironment& environment) {
-  Parameters parameters = {{"environment", environment.prefix}, {"python", interpreter_of(environment)}};
+  Parameters parameters = {{"environment", label_of(environment)}, {"python", interpreter_of(environment)}};
   const std::string installer = installer_of(environment);
   // The record's way is called conda, whatever program runs it; poetry's commands act on the project that one stands in.
   parameters["installer"] = installer == "mamba" || installer == "micromamba" ? "conda" : installer;
   if (is_conda(environment)) {
     parameters["conda"] = conda_tool(environment);
-    parameters["conda_prefix"] = environment.prefix;
+    if (!environment.prefix.empty()) parameters["conda_prefix"] = environment.prefix;
   }
   return parameters;
 }

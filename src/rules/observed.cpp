@@ -26,6 +26,14 @@ bool can_be_filled(std::string_view text, const std::map<std::string, std::strin
   return true;
 }
 
+/// One line may tell several facts.
+void leave_out_repeated(std::vector<Origin>& evidence) {
+  std::vector<Origin> once;
+  for (Origin& origin : evidence)
+    if (std::ranges::find(once, origin) == once.end()) once.push_back(std::move(origin));
+  evidence = std::move(once);
+}
+
 bool has_values(const Observation& observation, std::initializer_list<std::pair<std::string_view, std::string_view>> values) {
   return std::ranges::all_of(values, [&](const auto& pair) { return value_of(observation, pair.first) == pair.second; });
 }
@@ -123,6 +131,7 @@ std::vector<Finding> signature_findings(const Machine& machine) {
 void complete_from_record(Finding& finding) {
   const RuleRecord* record = find_rule_record(finding.kind);
   if (record == nullptr) return;
+  leave_out_repeated(finding.evidence);
   finding.layer = record->layer;
   // What somebody's program printed on failing is more than a note.
   if (record->text_severity)

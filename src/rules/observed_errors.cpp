@@ -71,7 +71,44 @@ Result compat_shadows(const Context& context) {
   return text_finding(compat ? 0.94 : in_container(context) ? 0.7 : 0.3, {error});
 }
 
+/// "550.127" is what nvidia-smi says of 550.127.05.
+bool may_be_same_version(std::string_view a, std::string_view b) {
+  if (a.size() > b.size()) std::swap(a, b);
+  return b == a || (b.starts_with(a) && b[a.size()] == '.');
+}
+
+/// Both versions, where the text tells them: the module's of /proc or the kernel log, the libraries' of NVML, the log or a
+/// program.
+Result told_versions(const Context& context) {
+  const Machine& machine = context.machine;
+  const Observation* sign = observed(machine, "nvml-error", {{"code", "18"}});
+  if (sign == nullptr) sign = observed(machine, "nvrm-api-mismatch");
+  if (sign == nullptr) sign = observed(machine, "driver-library-mismatch");
+  if (sign == nullptr || in_container(context)) return std::nullopt;
+  Finding finding = text_finding(0.95, {sign});
+  const auto take = [&](const char* name, const Observation& told, const char* value) {
+    if (!value_of(told, value).empty() && finding.parameters.try_emplace(name, value_of(told, value)).second)
+      finding.evidence.push_back(told.origin);
+  };
+  for (const char* meaning : {"driver-library-mismatch", "nvrm-api-mismatch", "nvml-library-version"}) {
+    for (const Observation* told : all_observed(machine, meaning)) {
+      take("library", *told, "library");
+      take("loaded", *told, "loaded");
+      take("loaded", *told, "module");
+    }
+  }
+  const auto& version = machine.kernel_driver.version;
+  if (version.is_known() && finding.parameters.try_emplace("loaded", *version.get()).second)
+    finding.evidence.push_back(version.origin());
+  const auto loaded = finding.parameters.find("loaded"), library = finding.parameters.find("library");
+  if (loaded == finding.parameters.end() || library == finding.parameters.end()) return std::nullopt;
+  if (may_be_same_version(loaded->second, library->second)) return std::nullopt;
+  finding.variant = "told";
+  return finding;
+}
+
 Result version_mismatch(const Context& context) {
+  if (auto told = told_versions(context)) return told;
   const Observation* error = observed_error(context.machine, 803);
   if (error == nullptr) return std::nullopt;
   return text_finding(in_container(context) ? 0.35 : 0.65, {error});

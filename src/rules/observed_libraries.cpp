@@ -4,7 +4,10 @@
 #include <array>
 
 #include "knowledge/cuda_libraries.h"
+#include "knowledge/gpu_targets.h"
 #include "rules/evidence.h"
+#include "rules/framework_facts.h"
+#include "rules/framework_repair.h"
 #include "rules/observed.h"
 #include "rules/software.h"
 
@@ -142,6 +145,7 @@ const Observation* no_kernel(const Context& context) {
   if (const Observation* error = observed_error(context.machine, 209)) return error;
   if (const Observation* error = observed_error(context.machine, 98)) return error;
   if (const Observation* image = observed(context.machine, "no-kernel-image")) return image;
+  if (const Observation* gpu = observed(context.machine, "gpu-not-in-build")) return gpu;
   // PyTorch tells a GPU's capability and its own range only where the one is outside the other.
   const Observation* range = observed(context.machine, "capability-range");
   if (range == nullptr) range = observed(context.machine, "least-capability");
@@ -185,7 +189,14 @@ const Observation* in_extension(const Context& context) {
   return nullptr;
 }
 
+std::optional<ComputeCapability> capability_of(const Observation& observation) {
+  const auto target = parse_gpu_arch(value_of(observation, "arch"));
+  return target ? std::optional(target->capability) : std::nullopt;
+}
+
 std::optional<ComputeCapability> capability(const Context& context) {
+  for (const Observation* o : all_observed(context.machine, "gpu-not-in-build"))
+    if (const auto told = capability_of(*o)) return told;
   for (const MachineGpu& gpu : context.gpus)
     if (gpu.identity.compute_capability) return gpu.identity.compute_capability;
   for (const Observation* o : all_observed(context.machine, "gpu-capability"))
@@ -194,14 +205,57 @@ std::optional<ComputeCapability> capability(const Context& context) {
   return std::nullopt;
 }
 
+/// What the text says that the build was compiled for: "sm_50 sm_60 compute_90".
+std::vector<ComputeCapability> targets_of_build(const Context& context) {
+  std::vector<ComputeCapability> targets;
+  const Observation* list = observed(context.machine, "build-architectures");
+  std::string_view rest = list == nullptr ? std::string_view() : value_of(*list, "list");
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find_first_of(" ,."), rest.size());
+    if (const auto target = parse_gpu_arch(rest.substr(0, end))) targets.push_back(target->capability);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return targets;
+}
+
 /// Which side of the build's targets the GPU is on. Where the text does not list them: Turing and newer are in every build that
 /// is maintained, so an older GPU was dropped.
 bool surely_old(const Context& context) {
   const auto cc = capability(context);
+  const auto targets = targets_of_build(context);
+  if (cc && !targets.empty()) return *cc < *std::ranges::min_element(targets);
   return cc && (cc->major < 7 || (cc->major == 7 && cc->minor < 5));
 }
 
+/// PyTorch names the GPU and lists what it was built for: nothing is left open.
+Result told_by_torch(const Context& context, bool old) {
+  const Observation* gpu = observed(context.machine, "gpu-not-in-build");
+  const Observation* list = observed(context.machine, "build-architectures");
+  if (gpu == nullptr || list == nullptr || !capability_of(*gpu) || targets_of_build(context).empty()) return std::nullopt;
+  if (surely_old(context) != old || in_extension(context) != nullptr) return std::nullopt;
+  Finding finding = text_finding(0.96, {gpu, list});
+  finding.variant = "told";
+  std::string targets(value_of(*list, "list"));
+  while (targets.ends_with('.')) targets.pop_back();
+  finding.parameters = {
+      {"gpu", std::string(value_of(*gpu, "gpu"))}, {"capability", capability_of(*gpu)->text()}, {"targets", targets}};
+  const auto* environments = context.machine.python.environments.get();
+  PythonEnvironment environment;
+  if (environments != nullptr && !environments->empty()) environment = environments->front();
+  if (environment.machine.empty()) environment.machine = context.machine.os.architecture.value_or("x86_64");
+  finding.repair = reinstall_framework(context, environment, "torch");
+  // The newest build is of a CUDA that an older driver may not serve, and this text does not tell the driver.
+  if (finding.repair.empty() || running_driver(context)) return finding;
+  const auto cuda = finding.repair.back().parameters.find("cuda");
+  const auto version = cuda == finding.repair.back().parameters.end() ? std::nullopt : CudaVersion::parse(cuda->second);
+  const auto least = version ? least_driver_for_framework(context.knowledge, *version, false) : std::nullopt;
+  if (least) finding.repair.push_back(make_action("check-driver-version", {{"least", least->text}, {"cuda", version->text()}}));
+  return finding;
+}
+
 Result arch_missing(const Context& context) {
+  if (auto told = told_by_torch(context, false)) return told;
+  if (told_by_torch(context, true)) return std::nullopt;
   const Observation* error = no_kernel(context);
   if (error == nullptr) return std::nullopt;
   const bool extension = in_extension(context) != nullptr;
@@ -210,6 +264,8 @@ Result arch_missing(const Context& context) {
 }
 
 Result arch_dropped(const Context& context) {
+  if (auto told = told_by_torch(context, true)) return told;
+  if (told_by_torch(context, false)) return std::nullopt;
   const Observation* error = no_kernel(context);
   if (error == nullptr) return std::nullopt;
   if (surely_old(context)) return text_finding(0.88, {error});

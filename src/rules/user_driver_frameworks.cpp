@@ -109,6 +109,11 @@ void add_driver_update(const RuleContext& context, const DriverVersion& least, c
     return;
   }
   const std::uint32_t recommended = recommended_branch(context);
+  // No GPU, no advice on a branch or a flavour: neither is known to serve it.
+  if (context.gpus.empty() && !context.in(World::Container)) {
+    finding.repair.push_back(make_action("update-driver-to", {{"least", least.text}}));
+    return add_forward_compatibility(context, cuda, finding);
+  }
   const std::uint32_t branch = context.gpus.empty() ? least.branch : recommended >= least.branch ? recommended : 0;
   // 0: no branch that serves these GPUs is new enough
   if (branch != 0 && context.in(World::Container)) {

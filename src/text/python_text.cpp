@@ -34,6 +34,7 @@ struct Patterns {
   RE2 hip_with{R"re((?i)^\s*ROCM used to build PyTorch:\s*(\d\S*))re"};
   RE2 available{R"re((?i)^\s*(?:[-*]\s*)?(?:Is )?(?:CUDA|GPU)(?: is)? available\s*[:=]?\s*(Yes|No|True|False)\b)re"};
   RE2 gpu{R"re(^\s*(?:GPU models and configuration:\s*)?GPU (\d+): (\S.*?)(?: \(UUID.*)?\s*$)re"};
+  RE2 gpu_of_torch{R"re(^\s*(?:Found GPU\d+ )?(\S.*?) (?:with CUDA capability sm_\d+|which is of cuda capability \d))re"};
   RE2 driver{R"re((?i)^\s*Nvidia driver version:\s*(\d[0-9.]+))re"};
   RE2 pip_show{R"re(\bpip3?(?:\.exe)? show\b((?:\s+[A-Za-z0-9_.-]+)+)(?:[\s|;]|$))re"};
   RE2 field{R"re(^\s*(Name|Version): (\S+)\s*$)re"};
@@ -217,6 +218,8 @@ class Reader {
       set_available(view(a) == "Yes" || view(a) == "True" || view(a) == "true", i);
     if (s.find("UUID") == std::string::npos && RE2::PartialMatch(piece(s), p.gpu, &index, &b) && index < most_gpus)
       add_gpu(machine_, knowledge_, text_, i, view(b), "", index);
+    if (s.find("capability") != std::string::npos && RE2::PartialMatch(piece(s), p.gpu_of_torch, &a))
+      add_gpu(machine_, knowledge_, text_, i, view(a), "", -1);
     if (RE2::PartialMatch(piece(s), p.driver, &a)) set_fact(machine_.kernel_driver.version, std::string(view(a)), text_, i);
     if (RE2::PartialMatch(piece(s), p.python_report, &a) || RE2::PartialMatch(piece(s), p.python_banner, &a))
       set_fact(text_environment(machine_).python, std::string(view(a)), text_, i);
