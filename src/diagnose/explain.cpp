@@ -183,8 +183,14 @@ Diagnosis concluded(std::vector<Finding> hypotheses, const Machine& machine, con
   if (root != nullptr) diagnosis.root_cause = root->kind;
   for (Finding& cause : findings)
     for (const Finding& effect : findings)
-      if (cause.rank >= sure_enough && names_as_consequence(cause, effect)) cause.explains.push_back(effect.kind);
+      if (cause.rank >= sure_enough && effect.rank >= sure_enough && names_as_consequence(cause, effect))
+        cause.explains.push_back(effect.kind);
   const std::string root_kind = diagnosis.root_cause;
+  // What would follow from the cause, and was a guess before it was known, is neither a consequence nor another possibility.
+  if (root != nullptr) {
+    const Finding cause = *root;
+    std::erase_if(findings, [&](const Finding& f) { return f.rank < sure_enough && names_as_consequence(cause, f); });
+  }
   std::ranges::stable_sort(findings, [&](const Finding& a, const Finding& b) {
     if ((a.kind == root_kind) != (b.kind == root_kind)) return a.kind == root_kind;
     return weight_of(a) > weight_of(b);
@@ -194,9 +200,9 @@ Diagnosis concluded(std::vector<Finding> hypotheses, const Machine& machine, con
   std::vector<Finding> likely;
   std::ranges::copy_if(findings, std::back_inserter(likely), [](const Finding& f) { return f.rank >= sure_enough; });
   diagnosis.codes = meanings_of_xids(machine, knowledge, likely, true);
-  const bool broken = root != nullptr && std::ranges::any_of(findings, [&](const Finding& f) {
-                        return f.kind == root_kind && f.severity == Severity::Error;
-                      });
+  const bool broken = !root_kind.empty() && std::ranges::any_of(findings, [&](const Finding& f) {
+    return f.kind == root_kind && f.severity == Severity::Error;
+  });
   // A text never shows a whole machine: where it names nothing, nothing is known.
   diagnosis.verdict = broken ? Verdict::Broken : root_kind.empty() ? Verdict::Unknown : Verdict::Holds;
   return diagnosis;

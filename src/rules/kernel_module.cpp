@@ -85,6 +85,11 @@ bool some_module_file(const RuleContext& context, Origin* why) {
 
 }  // namespace
 
+Origin quote_dkms(const RuleContext& context, std::string folder, std::string what) {
+  const Origin& list = context.machine.kernel_driver.dkms.origin();
+  return list.line != 0 ? list : Origin{std::move(folder), 0, std::move(what)};
+}
+
 bool kernel_driver_was_installed(const RuleContext& context, Origin* why) {
   const Machine& machine = context.machine;
   if (some_module_file(context, why)) return true;
@@ -94,7 +99,8 @@ bool kernel_driver_was_installed(const RuleContext& context, Origin* why) {
   const auto* sources = machine.kernel_driver.driver_sources.get();
   const bool no_sources = machine.kernel_driver.driver_sources.is_absent() || (sources && sources->empty());
   if (auto entries = dkms_entries(context); !entries.empty() && !no_sources)
-    return note(why, {"/var/lib/dkms/" + entries.front()->name, 0, entries.front()->version + " " + entries.front()->state});
+    return note(why, quote_dkms(context, "/var/lib/dkms/" + entries.front()->name,
+                                entries.front()->version + " " + entries.front()->state));
   if (!machine.packages.runfile_driver.is_known()) return false;
   return note(why,
               quote(machine.packages.runfile_driver, "/var/log/nvidia-installer.log", *machine.packages.runfile_driver.get()));

@@ -34,6 +34,8 @@ bool bound_to(const PciDevice& device, std::initializer_list<std::string_view> d
 
 /// DKMS entries of the driver (any of nvidia, nvidia-open, nvidia-current, nvidia-srv …) and failed builds of akmods.
 std::vector<const DkmsModule*> dkms_entries(const RuleContext& context);
+/// What DKMS' folder says; of a text the line of `dkms status`.
+Origin quote_dkms(const RuleContext& context, std::string folder, std::string what);
 /// The driver on this machine is compiled here: DKMS or akmods.
 bool builds_modules(const RuleContext& context);
 /// By akmods (RPM Fusion), so `dkms` can do nothing for it.

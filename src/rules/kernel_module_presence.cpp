@@ -159,17 +159,36 @@ Judged driver_not_installed(const RuleContext& context) {
   return finding;
 }
 
+namespace {
+
+/// What DKMS says that it has built, where the folders of /lib/modules were not seen.
+std::vector<std::string> kernels_built_for(const RuleContext& context) {
+  std::vector<std::string> kernels;
+  for (const auto* entry : dkms_entries(context))
+    if (entry->state == "installed" && !entry->kernel.empty() && entry->kernel != running_kernel(context) &&
+        std::ranges::find(kernels, entry->kernel) == kernels.end())
+      kernels.push_back(entry->kernel);
+  return kernels;
+}
+
+}  // namespace
+
 Judged module_missing_for_running_kernel(const RuleContext& context) {
   if (!surely_unloaded(context) || !surely_no_module_for_running_kernel(context)) return std::nullopt;
   Finding finding;
   Origin why;
   if (!kernel_driver_was_installed(context, &why)) return std::nullopt;
   const auto* kernels = context.machine.kernel_driver.kernels.get();
-  const auto others = kernels_with_module(context);
+  auto others = kernels_with_module(context);
+  if (others.empty()) others = kernels_built_for(context);
   const bool folder_gone = kernels && (!kernels->empty() || !others.empty()) && !running_kernel_folder(context);
-  finding.parameters = {{"kernel", running_kernel(context)}, {"kernels", others.empty() ? "-" : join(others, ", ")}};
+  finding.parameters = {{"kernel", running_kernel(context)},
+                        {"kernels", !others.empty() ? join(others, ", ")
+                                    : kernels       ? "-"
+                                                    : "?"}};
   add(finding.evidence, quote_kernel(context));
-  add(finding.evidence, {"/lib/modules/" + running_kernel(context), 0, folder_gone ? "no such folder" : "no nvidia.ko"});
+  if (kernels)
+    add(finding.evidence, {"/lib/modules/" + running_kernel(context), 0, folder_gone ? "no such folder" : "no nvidia.ko"});
   add(finding.evidence, std::move(why));
   if (folder_gone) {
     // A rolling release replaced the kernel package: nothing can be loaded any more until the new kernel runs.
@@ -208,8 +227,8 @@ Judged dkms_headers_missing(const RuleContext& context) {
       if (speaks_of_headers(line.text)) add(finding.evidence, line);
   }
   for (const auto* entry : dkms_entries(context))
-    add(finding.evidence, {"/var/lib/dkms/" + entry->name + "/" + entry->version, 0,
-                           entry->kernel.empty() ? entry->state : entry->kernel + ": " + entry->state});
+    add(finding.evidence, quote_dkms(context, "/var/lib/dkms/" + entry->name + "/" + entry->version,
+                                     entry->kernel.empty() ? entry->state : entry->kernel + ": " + entry->state));
   finding.repair = {make_action("install-kernel-headers", kernel_parameters(context)),
                     build_module_action(context, running_kernel(context)), make_action("load-module")};
   return finding;
@@ -247,7 +266,8 @@ Judged dkms_build_failed(const RuleContext& context) {
     if (std::ranges::find(finding.evidence, line.text, &Origin::text) == finding.evidence.end()) add(finding.evidence, line);
   }
   if (finding.evidence.size() < 2)
-    add(finding.evidence, {"/var/lib/dkms/" + build->name + "/" + build->version, 0, build->kernel + ": " + build->state});
+    add(finding.evidence,
+        quote_dkms(context, "/var/lib/dkms/" + build->name + "/" + build->version, build->kernel + ": " + build->state));
   if (finding.variant == "compiler") {
     finding.repair = {make_action("install-kernel-compiler"), build_module_action(context, build->kernel),
                       make_action("load-module")};
