@@ -269,6 +269,31 @@ void find_segments(PastedText& text) {
   close(text.lines.size());
 }
 
+/// A guide's entry: "- *no kernel image is available*: take another build".
+bool is_entry_of_guide(std::string_view line) {
+  const std::size_t bullet = line.find_first_not_of(" \t");
+  if (bullet == std::string_view::npos || (line[bullet] != '-' && line[bullet] != '*' && line[bullet] != '#')) return false;
+  const std::size_t open = line.find_first_not_of("-*# \t", bullet);
+  if (open == std::string_view::npos || open == 0) return false;
+  const char quote = line[open] == '`' ? '`' : line[open - 1];
+  if (quote != '`' && quote != '*') return false;
+  const std::size_t close = line.find(quote, open + 1);
+  const std::size_t after = close == std::string_view::npos ? close : line.find_first_not_of("`* ", close);
+  return after != std::string_view::npos && line[after] == ':';
+}
+
+/// A guide's line: "- If `nvidia-smi` prints `Failed to …`, reboot". Nobody reports what happened with an "if" and quotes.
+bool is_advice(std::string_view line) {
+  const std::size_t first = line.find_first_not_of(" \t-*>#.)0123456789");
+  if (first == std::string_view::npos) return false;
+  line.remove_prefix(first);
+  constexpr std::string_view conditions[] = {"If ", "When ", "Whenever ", "In case ", "Should ", "如果", "若", "当"};
+  const auto begins = [&](std::string_view word) { return line.starts_with(word); };
+  if (std::ranges::none_of(conditions, begins)) return false;
+  return line.find('`') != std::string_view::npos || line.find("“") != std::string_view::npos ||
+         line.find('"') != line.rfind('"');
+}
+
 }  // namespace
 
 std::string_view shown_part(std::string_view line, std::size_t limit) {
@@ -369,6 +394,8 @@ PastedText make_pasted_text(std::string name, std::vector<PasteLine> lines, bool
   cut_viewer_numbers(text.lines);
   for (PasteLine& line : text.lines) line.text = printable(line.text, longest_line);
   find_segments(text);
+  for (PasteLine& line : text.lines)
+    if (is_advice(line.text) || is_entry_of_guide(line.text)) line.text.clear();
   return text;
 }
 

@@ -212,5 +212,15 @@ TEST(PastedText, ACommandThatNeverEnds) {
   EXPECT_LE(text.segments[0].first, text.segments[0].end);
 }
 
+TEST(PastedText, LinesOfAGuideReportNothing) {
+  for (const std::string_view line : {"- If `nvidia-smi` prints `Failed to initialize NVML`, reboot.", "When torch says \"out of memory\", wait",
+                                      "如果出现“CUDA out of memory”，请减小 batch size", "* `no kernel image is available`: wrong build",
+                                      "- *no kernel image is available*: wrong build", "- **CUDA error 35**: old driver"})
+    EXPECT_EQ(lines_of(make_pasted_text("t", line)), "\n") << line;
+  for (const std::string_view line : {"If I run it, CUDA out of memory", "- CUDA out of memory", "I get `CUDA out of memory`: why?",
+                                      "*** Error: no kernel image is available", "- `CUDA out of memory` at step 3", "-- CUDA: no"})
+    EXPECT_NE(lines_of(make_pasted_text("t", line)), "\n") << line;
+}
+
 }  // namespace
 }  // namespace gpuvet
