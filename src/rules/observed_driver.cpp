@@ -169,6 +169,8 @@ Result other_major(const Context& context) {
     Finding finding = text_finding(0.94, {node, registered});
     finding.parameters = {
         {"node", std::string(path)}, {"major", std::string(major)}, {"expected", std::string(value_of(*registered, "major"))}};
+    if (node->place != "container") finding.repair = {make_action("recreate-device-node", {{"node", std::string(path)}})};
+    finding.repair.push_back(make_action("recreate-container"));
     return finding;
   }
   return std::nullopt;
