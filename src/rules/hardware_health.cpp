@@ -169,10 +169,13 @@ std::optional<Finding> judge_nvlink_fabric(const RuleContext& context) {
   events.insert(events.end(), switch_errors.begin(), switch_errors.end());
   if (events.empty()) return std::nullopt;
   Finding finding = nvlink_finding(context, events);
-  finding.variant = nvswitches(context.machine).empty() ? "" : "nvswitch";
+  // Bridges join cards of NVLink 4 at most; 144 to 150 come from GPUs behind switches (NVLink 5), as SXids do.
+  const bool fabric = !nvswitches(context.machine).empty() ||
+                      std::ranges::any_of(events, [](const LogEvent* event) { return event->code != 74; });
+  finding.variant = fabric ? "nvswitch" : "";
   if (only_nonfatal) finding.severity = Severity::Warning;  // Xid 144–150 say themselves whether the link was lost
   finding.repair.push_back(reset_gpu(finding));
-  finding.repair.push_back(make_action(nvswitches(context.machine).empty() ? "reseat-nvlink-bridge" : "report-gpu-failure"));
+  finding.repair.push_back(make_action(fabric ? "report-gpu-failure" : "reseat-nvlink-bridge"));
   return finding;
 }
 

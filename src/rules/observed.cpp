@@ -72,7 +72,8 @@ std::string_view value_of(const Observation& observation, std::string_view name)
 
 std::vector<Rule> observed_rules() {
   std::vector<Rule> all;
-  for (const auto list : {observed_error_rules(), observed_library_rules(), observed_toolkit_rules(), observed_world_rules()})
+  for (const auto list : {observed_error_rules(), observed_library_rules(), observed_toolkit_rules(), observed_driver_rules(),
+                          observed_world_rules()})
     all.insert(all.end(), list.begin(), list.end());
   return all;
 }

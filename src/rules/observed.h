@@ -36,6 +36,7 @@ std::vector<Rule> observed_rules();
 std::span<const Rule> observed_error_rules();    ///< observed_errors.cpp: CUDA errors by number
 std::span<const Rule> observed_library_rules();  ///< observed_libraries.cpp: libraries that are not found, builds that do not fit
 std::span<const Rule> observed_toolkit_rules();  ///< observed_toolkits.cpp: nvcc that is not found
+std::span<const Rule> observed_driver_rules();   ///< observed_driver.cpp: the card, the bus, the module, device numbers
 std::span<const Rule> observed_world_rules();    ///< observed_worlds.cpp: nodes, modules, containers, WSL, other GPUs
 
 /// Hypotheses of single signatures: for each kind that a line speaks for the likelihood, with the lines as evidence.

@@ -22,6 +22,17 @@ Result broken_link(const Context& context) {
   for (const Observation* link : all_observed(context.machine, "cuda-link"))
     for (const Observation* absent : all_observed(context.machine, "toolkit-folder-missing"))
       if (value_of(*link, "target") == value_of(*absent, "path")) return text_finding(0.95, {link, absent, not_found(context)});
+  // nvcc is not where the link leads, and the folders that a listing shows are others.
+  const Observation* missing = observed(context.machine, "nvcc-not-found", {{"path", "/usr/local/cuda/bin/nvcc"}});
+  const auto folders = all_observed(context.machine, "toolkit-folder");
+  for (const Observation* link : all_observed(context.machine, "cuda-link")) {
+    if (missing == nullptr || folders.empty()) break;
+    const std::string_view target = value_of(*link, "target");
+    const auto is_target = [&](const Observation* folder) {
+      return target.ends_with("/" + std::string(value_of(*folder, "folder")));
+    };
+    if (std::ranges::none_of(folders, is_target)) return text_finding(0.85, {missing, link, folders.front()});
+  }
   return std::nullopt;
 }
 
@@ -49,6 +60,19 @@ Result not_on_path(const Context& context) {
   if (missing == nullptr || file == nullptr || !value_of(*missing, "path").empty() || missing->place != file->place)
     return std::nullopt;
   return text_finding(0.9, {missing, file});
+}
+
+/// CMake gets nothing out of nvcc by its name, and the text runs it by its path.
+Result only_by_path(const Context& context) {
+  const Observation* failed = observed(context.machine, "cmake-cuda-compiler-broken");
+  const Observation* by_path = nullptr;
+  for (const Observation* version : all_observed(context.machine, "nvcc-version")) {
+    const std::string_view program = value_of(*version, "program");
+    if (program == "nvcc") return std::nullopt;
+    if (program.ends_with("/bin/nvcc") && program != "/usr/bin/nvcc") by_path = version;
+  }
+  if (failed == nullptr || by_path == nullptr || failed->place != by_path->place) return std::nullopt;
+  return text_finding(0.7, {failed, by_path});
 }
 
 /// One shell runs nvcc, and a script that something else started does not find it.
@@ -86,7 +110,8 @@ Result packages_without_compiler(const Context& context) {
   }
   constexpr auto is_runtime = [](const PythonPackage& package) {
     return package.name == "cudatoolkit" || package.name == "cuda-cudart" || package.name == "cuda-runtime" ||
-           package.name.starts_with("nvidia-cuda-runtime");
+           package.name.starts_with("nvidia-cuda-runtime") ||
+           package.name.starts_with("nvidia-cuda-nvcc-cu1");  // of CUDA 11 and 12: ptxas alone
   };
   const auto* environments = context.machine.python.environments.get();
   if (environments == nullptr) return std::nullopt;
@@ -118,7 +143,12 @@ Result other_nvcc_first(const Context& context) {
   const bool names_later = std::any_of(files.begin() + 1, files.end(), [&](const Observation* file) {
     return !home.empty() && value_of(*file, "path").starts_with(home) && value_of(*file, "all") == "yes";
   });
-  if (!names_later || first.starts_with(home)) return std::nullopt;
+  if (names_later && first.starts_with(home)) return std::nullopt;
+  // The distribution's toolkit, and NVIDIA's behind it.
+  const bool distribution = first == "/usr/bin/nvcc" && std::any_of(files.begin() + 1, files.end(), [](const Observation* file) {
+                              return value_of(*file, "path").starts_with("/usr/local/cuda") && value_of(*file, "all") == "yes";
+                            });
+  if (!names_later) return distribution ? Result(text_finding(0.75, {files[0], files[1]})) : std::nullopt;
   Finding finding = text_finding(0.85, {files[0], files[1]});
   finding.evidence.push_back(quote_variable(context.machine, "CUDA_HOME"));
   return finding;
@@ -128,6 +158,7 @@ constexpr Rule rules[] = {
     {"cuda-symlink-broken", broken_link},
     {"cuda-home-wrong", wrong_home},
     {"nvcc-not-on-path", not_on_path},
+    {"nvcc-not-on-path", only_by_path},
     {"shell-startup-inconsistent", other_shell},
     {"toolkit-not-installed", no_nvvm},
     {"nvcc-missing-runtime-only", image_without_compiler},

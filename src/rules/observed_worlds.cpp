@@ -331,8 +331,11 @@ Result runfile_and_packages(const Context& context) {
 /// `ls /dev/nvidia*` shows none although the module is loaded.
 Result no_nodes(const Context& context) {
   const auto* nodes = context.machine.device_nodes.nodes.get();
-  const auto* version = context.machine.kernel_driver.version.get();
-  if (nodes == nullptr || !nodes->empty() || version == nullptr || wsl2(context)) return std::nullopt;
+  const auto* modules = context.machine.kernel_driver.loaded.get();
+  const bool loaded =
+      context.machine.kernel_driver.version.is_known() ||
+      (modules != nullptr && std::ranges::any_of(*modules, [](const LoadedModule& m) { return m.name == "nvidia"; }));
+  if (nodes == nullptr || !nodes->empty() || !loaded || wsl2(context)) return std::nullopt;
   Finding finding = text_finding(0.92, {cuda_failure(context)});
   finding.evidence.push_back(context.machine.device_nodes.nodes.origin());
   return finding;

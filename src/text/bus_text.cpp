@@ -27,7 +27,7 @@ struct Patterns {
   RE2 ids{R"re((?:^|\[)([0-9a-f]{4}):([0-9a-f]{4})(?:\]|\b))re"};
   RE2 unnamed{R"re(\bDevice ([0-9a-f]{4})\b)re"};
   RE2 in_use{R"re(^\s*Kernel driver in use: (\S+))re"};
-  RE2 modules{R"re(^\s*Kernel modules: \S)re"};
+  RE2 modules{R"re(^\s*Kernel modules: (\S.*?)\s*$)re"};
   // the driver, of a GPU that it does not serve: "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2c02)"
   RE2 refused{R"re(NVRM: The NVIDIA GPU ([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) \(PCI ID: 10de:([0-9a-f]{4})\))re"};
   RE2 slot{R"re( -s\s*(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])(?:\s|$))re"};
@@ -135,10 +135,12 @@ struct Bus {
   bool unknown_nvidia = false;  ///< an NVIDIA GPU whose id is not told
 };
 
-void take_property(const PastedText& text, std::size_t line, PciDevice& device) {
+void take_property(const PastedText& text, std::size_t line, PciDevice& device, Machine& machine) {
   const Patterns& p = patterns();
   const std::string& s = text.lines[line].text;
   StringPiece what, value;
+  if (device.vendor == vendor_nvidia && RE2::PartialMatch(piece(s), p.modules, &value))
+    add_observation(machine, text, line, "pci-modules", {{"address", device.address}, {"modules", std::string(view(value))}});
   if (RE2::PartialMatch(piece(s), p.in_use, &value)) {
     device.driver = Fact<std::string>::known(std::string(view(value)), origin_of(text, line));
   } else if (device.driver.is_not_seen() && RE2::PartialMatch(piece(s), p.modules)) {
@@ -228,7 +230,7 @@ void take_properties_of_slot(const PastedText& text, Machine& machine) {
     auto device = std::ranges::find(*devices, address, &PciDevice::address);
     if (device == devices->end() && std::ranges::count_if(*devices, is_gpu) == 1) device = std::ranges::find_if(*devices, is_gpu);
     if (device == devices->end()) continue;
-    for (std::size_t i = segment.first; i < segment.end; ++i) take_property(text, i, *device);
+    for (std::size_t i = segment.first; i < segment.end; ++i) take_property(text, i, *device, machine);
   }
 }
 
@@ -256,7 +258,7 @@ void read_bus(const PastedText& text, const Knowledge& knowledge, Machine& machi
     }
     if (open.empty()) continue;
     const auto device = std::ranges::find(bus.devices, open, &PciDevice::address);
-    if (device != bus.devices.end()) take_property(text, i, *device);
+    if (device != bus.devices.end()) take_property(text, i, *device, machine);
   }
   for (const PasteSegment& segment : text.segments) {
     if (!runs(segment, "lspci") || segment.place != PastePlace::Host || !would_show_nvidia(segment.command)) continue;

@@ -75,7 +75,7 @@ bool lists_all_nodes(const PasteSegment* segment) {
 }
 
 struct Node {
-  std::string path, mode, user, group;
+  std::string path, mode, user, group, major;
 };
 
 /// The nodes of a line: of `ls -l`, or names in columns.
@@ -85,7 +85,8 @@ std::vector<Node> nodes_of(const std::string& line) {
   if (RE2::PartialMatch(piece(line), p.node, &type, &mode, &user, &group, &major, &minor, &path)) {
     std::string name(view(path));
     if (!name.starts_with("/dev/")) name = "/dev/" + name;
-    return {{std::move(name), std::string(view(mode)), std::string(view(user)), std::string(view(group))}};
+    return {
+        {std::move(name), std::string(view(mode)), std::string(view(user)), std::string(view(group)), std::string(view(major))}};
   }
   std::vector<Node> nodes;
   std::string_view rest = trimmed(line);
@@ -94,7 +95,7 @@ std::vector<Node> nodes_of(const std::string& line) {
     rest = trimmed(rest.substr(word.size()));
     StringPiece name;
     if (!RE2::FullMatch(piece(word), p.node_name, &name)) return {};
-    nodes.push_back({"/dev/" + std::string(view(name)), {}, {}, {}});
+    nodes.push_back({"/dev/" + std::string(view(name)), {}, {}, {}, {}});
   }
   return nodes;
 }
@@ -117,13 +118,25 @@ void read_nodes(const PastedText& text, Machine& machine) {
     if (text.lines[i].text.size() > 600 || (segment != nullptr && i < segment->first)) continue;
     for (const Node& node : nodes_of(text.lines[i].text)) {
       if (!node.path.starts_with("/dev/nvidia") && node.path != "/dev/dxg") continue;
-      add_observation(machine, text, i, "device-node",
-                      {{"path", node.path}, {"mode", node.mode}, {"user", node.user}, {"group", node.group}});
+      add_observation(
+          machine, text, i, "device-node",
+          {{"path", node.path}, {"mode", node.mode}, {"user", node.user}, {"group", node.group}, {"major", node.major}});
       if (node.path == "/dev/dxg") set_fact<std::int64_t>(machine.os.wsl, 2, text, i);
       if (listed || !lists_all_nodes(segment)) continue;
       listed = true;
       add_observation(machine, text, i, "device-nodes-listed", {});
     }
+  }
+}
+
+/// /proc/devices: "509 nvidia-uvm".
+void read_majors(const PastedText& text, Machine& machine) {
+  static const RE2 major{R"re(^\s*(\d{1,3}) (nvidia(?:-frontend|ctl|-uvm|-caps)?)\s*$)re"};
+  for (std::size_t i = 0; i < text.lines.size(); ++i) {
+    StringPiece number, name;
+    if (text.lines[i].text.size() < 60 && RE2::PartialMatch(piece(text.lines[i].text), major, &number, &name))
+      add_observation(machine, text, i, "driver-major",
+                      {{"name", std::string(view(name))}, {"major", std::string(view(number))}});
   }
 }
 
@@ -418,6 +431,7 @@ void read_driver(const PastedText& text, const Knowledge& knowledge, Machine& ma
   read_modules(text, machine);
   read_packages(text, machine);
   read_nodes(text, machine);
+  read_majors(text, machine);
   read_libraries(text, machine);
   read_library_files(text, machine);
   read_module_files(text, machine);

@@ -88,6 +88,10 @@ LogKind xid(const char* kind, std::string_view text, std::size_t at) {
   if (close != std::string_view::npos) {
     out.pci = find_address(text.substr(at, close - at), false, false);
     out.code = number_after(text, close + 3);
+    // Channels that are torn down name the error that began it (nv_xid.c of the open module).
+    constexpr std::string_view cause = " caused by previous Xid ";
+    if (const std::size_t told = text.find(cause, close); told != std::string_view::npos)
+      if (const std::int64_t first = number_after(text, told + cause.size()); first > 0) out.code = first;
   }
   return out;
 }

@@ -25,6 +25,8 @@ struct Patterns {
   RE2 loading{R"re(NVRM: loading NVIDIA UNIX (?:Open )?(?:Kernel Module for \S+|\S+ Kernel Module)\s+(\d+\.\d+(?:\.\d+)?))re"};
   // of a GPU that this driver does not serve
   RE2 refusing{R"re(NVRM:.*?\b(?:NVIDIA (\d+\.\d+(?:\.\d+)?) driver release|(\d+\.\d+(?:\.\d+)?) NVIDIA driver will ignore))re"};
+  // nvidia-installer, of a machine in which it knows no GPU
+  RE2 unserved{R"re(You do not appear to have an NVIDIA GPU supported by the (\d+\.\d+(?:\.\d+)?))re"};
   // lsmod, and /proc/modules with its state behind
   RE2 row{
       R"re(^\s*([a-z][a-z0-9_]*)\s+(\d+)\s+(-?\d+)(?:\s+([a-z0-9_,-]+))?(?:\s+(Live|Loading|Unloading) 0x[0-9a-f]+.*)?\s*$)re"};
@@ -62,6 +64,8 @@ void read_banner(const PastedText& text, std::size_t i, Machine& machine) {
     set_fact(machine.kernel_driver.version, std::string(view(version.empty() ? other : version)), text, i);
     return;
   }
+  if (RE2::PartialMatch(piece(line), p.unserved, &version))
+    add_observation(machine, text, i, "installer-knows-no-gpu", {{"version", std::string(view(version))}});
   const bool now = RE2::PartialMatch(piece(line), p.nvrm_version, &version);
   if (!now && !RE2::PartialMatch(piece(line), p.loading, &version)) return;
   KernelDriver& driver = machine.kernel_driver;
