@@ -241,6 +241,18 @@ Result memory(const Context& context) {
   return text_finding(init ? 0.25 : 0.85, {error});
 }
 
+/// NCCL asked for peer access that these GPUs do not have.
+Result nccl_without_peer_access(const Context& context) {
+  const Observation* error = observed_error(context.machine, 217);
+  const Observation* nccl = observed(context.machine, "nccl-error");
+  if (error == nullptr || (nccl == nullptr && error->origin.text.find("NCCL") == std::string::npos)) return std::nullopt;
+  Finding finding = text_finding(0.85, {error, nccl});
+  finding.variant = "peer-access";
+  finding.repair = {make_action("keep-nccl-from-peer-access")};
+  finding.confirm = "nvidia-smi topo -p2p r";
+  return finding;
+}
+
 Result many_gpus_in_wsl(const Context& context) {
   const Observation* error = observed_error(context.machine, 2);
   if (error == nullptr || !in_wsl(context)) return std::nullopt;
@@ -379,6 +391,7 @@ constexpr Rule rules[] = {
     {"uvm-hmm-init-failure", without_hmm},
     {"ecc-uncorrectable-memory", uncorrectable},
     {"xid-nvlink-fabric-error", nvlink},
+    {"nccl-transport-or-shm", nccl_without_peer_access},
     {"driver-library-version-mismatch", version_mismatch},
     {"compute-mode-exclusive", exclusive_mode},
     {"stub-libcuda-loaded", stub},

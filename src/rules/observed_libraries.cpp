@@ -63,6 +63,17 @@ Result dll_on_disk(const Context& context) {
   return std::nullopt;
 }
 
+/// CuPy's modules are linked to CUDA's DLLs; Windows tells which module it could not load, not which DLL was missing.
+Result cupy_on_windows(const Context& context) {
+  const Observation* failed = observed(context.machine, "dll-load-failed");
+  const Observation* cupy = observed(context.machine, "cupy-import-failed");
+  if (cupy == nullptr)
+    for (const Observation& o : observations(context.machine))
+      if (cupy == nullptr && o.origin.text.find("cupy") != std::string::npos) cupy = &o;
+  if (failed == nullptr || cupy == nullptr) return std::nullopt;
+  return text_finding(0.7, {failed, cupy});
+}
+
 Result on_disk(const Context& context) {
   const Observation* missing = missing_library(context);
   if (missing == nullptr || value_of(*missing, "library").ends_with(".dll")) return std::nullopt;
@@ -201,18 +212,24 @@ bool surely_old(const Context& context) {
   return cc && (cc->major < 7 || (cc->major == 7 && cc->minor < 5));
 }
 
+/// The line that names the GPU, where one does.
+const Observation* named_gpu(const Context& context) { return observed(context.machine, "gpu-capability", {{"by", "name"}}); }
+
 Result arch_missing(const Context& context) {
   const Observation* error = no_kernel(context);
   if (error == nullptr) return std::nullopt;
   const bool extension = in_extension(context) != nullptr;
   if (surely_old(context)) return text_finding(0.35, {error});
-  return text_finding(extension ? 0.45 : capability(context) || context.in(World::Jetson) ? 0.9 : 0.62, {error});
+  return text_finding(extension                                          ? 0.45
+                      : capability(context) || context.in(World::Jetson) ? 0.9
+                                                                         : 0.62,
+                      {error, named_gpu(context)});
 }
 
 Result arch_dropped(const Context& context) {
   const Observation* error = no_kernel(context);
   if (error == nullptr) return std::nullopt;
-  if (surely_old(context)) return text_finding(0.88, {error});
+  if (surely_old(context)) return text_finding(0.88, {error, named_gpu(context)});
   return capability(context) ? std::nullopt : Result(text_finding(0.3, {error}));
 }
 
@@ -276,6 +293,17 @@ Result torch_twice(const Context& context) {
   return std::nullopt;
 }
 
+/// llama.cpp lists what its build can do; layers were asked for on the GPU, or one is there, and no GPU backend is in the list.
+Result llama_without_gpu(const Context& context) {
+  const Observation* listed = observed(context.machine, "llama-without-gpu-backend");
+  const Observation* asked = observed(context.machine, "gpu-layers-asked");
+  if (listed == nullptr || (asked == nullptr && context.gpus.empty())) return std::nullopt;
+  // Ollama takes its build without CUDA where it saw no GPU: that is another cause's doing.
+  for (const Observation& o : observations(context.machine))
+    if (o.meaning == "no-gpu-seen" || o.meaning == "cuda-error" || o.meaning == "cuda-initialization-failed") return std::nullopt;
+  return text_finding(0.85, {listed, asked});
+}
+
 /// onnxruntime lists the providers that its build has, whatever the machine has.
 Result onnxruntime_build(const Context& context, bool both) {
   const Observation* providers = observed(context.machine, "onnxruntime-cpu-providers");
@@ -299,19 +327,22 @@ Result two_onnxruntimes(const Context& context) { return onnxruntime_build(conte
 Result desktop_wheel_on_jetson(const Context& context) {
   const Observation* wheel = observed(context.machine, "pypi-torch-for-aarch64");
   const Observation* absent = observed(context.machine, "gpu-not-available");
-  if (wheel == nullptr || absent == nullptr || !context.in(World::Jetson)) return std::nullopt;
-  return text_finding(0.92, {wheel, absent});
+  if (absent == nullptr || !context.in(World::Jetson)) return std::nullopt;
+  if (wheel != nullptr) return text_finding(0.92, {wheel, absent});
+  auto finding = cpu_build(context);
+  if (finding) finding->rank = 0.96;
+  return finding;
 }
 
 Result cpu_build_on_aarch64(const Context& context) {
-  if (!context.machine.os.architecture.is("aarch64")) return std::nullopt;
+  if (!context.machine.os.architecture.is("aarch64") || context.in(World::Jetson)) return std::nullopt;
   auto finding = cpu_build(context);
   if (finding) finding->rank = 0.95;
   return finding;
 }
 
 Result cpu_build_elsewhere(const Context& context) {
-  if (context.machine.os.architecture.is("aarch64")) return std::nullopt;
+  if (context.machine.os.architecture.is("aarch64") || context.in(World::Jetson)) return std::nullopt;
   auto finding = cpu_build(context);
   return finding ? finding : onnxruntime_build(context, false);
 }
@@ -348,6 +379,7 @@ Result python_too_new(const Context& context) {
 constexpr Rule rules[] = {
     {"python-too-new-for-gpu-wheel", python_too_new},
     {"windows-dll-search-path", dll_on_disk},
+    {"windows-dll-search-path", cupy_on_windows},
     {"cuda-runtime-lib-not-on-path", on_disk},
     {"toolkit-version-not-what-framework-wants", other_release},
     {"cuda-lib-shadowed-ld-library-path", shadowed},
@@ -358,6 +390,7 @@ constexpr Rule rules[] = {
     {"jetson-desktop-wheel", desktop_wheel_on_jetson},
     {"cpu-only-framework-aarch64", cpu_build_on_aarch64},
     {"cpu-only-framework", cpu_build_elsewhere},
+    {"cpu-only-framework", llama_without_gpu},
     {"cpu-only-framework", extension_without_cuda},
     {"package-without-windows-build", linux_build_on_windows},
     {"extension-arch-missing", extension_arch},
