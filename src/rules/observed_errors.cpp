@@ -100,8 +100,12 @@ Result too_old_for_wheel(const Context& context) {
 
 Result too_old_for_app(const Context& context) {
   const Observation* error = too_old(context);
+  // A container of WSL: the driver is not too old there, its part in the container is incomplete.
+  const bool wsl = in_wsl(context) || std::ranges::any_of(observations(context.machine), [](const Observation& o) {
+                     return o.origin.text.find("/usr/lib/wsl/") != std::string::npos;
+                   });
   if (error == nullptr) error = observed_error(context.machine, 500);
-  if (error == nullptr || in_wsl(context)) return std::nullopt;
+  if (error == nullptr || wsl) return std::nullopt;
   return text_finding(names_framework(context) ? 0.4 : 0.8, {error});
 }
 

@@ -397,8 +397,8 @@ Result windows_too_old(const Context& context) {
   const Observation* missing = observed(context.machine, "dxg-missing");
   if (missing != nullptr && wsl2(context)) return text_finding(0.88, {missing});
   const Observation* build = observed(context.machine, "windows-build-before-wsl-gpu");
-  const Observation* told = observed(context.machine, "wsl-told");
-  if (build == nullptr || (!wsl2(context) && told == nullptr)) return std::nullopt;
+  const bool told = observed(context.machine, "wsl-told") != nullptr || line_with(context, {"WSL"}) != nullptr;
+  if (build == nullptr || (!wsl2(context) && !told)) return std::nullopt;
   const Observation* failure = cuda_failure(context);
   if (failure == nullptr) failure = observed(context.machine, "shared-library-not-found", {{"library", "libcuda.so.1"}});
   return text_finding(failure != nullptr ? 0.93 : 0.6, {build, failure});
