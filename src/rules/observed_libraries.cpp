@@ -83,6 +83,57 @@ Result on_disk(const Context& context) {
   return std::nullopt;
 }
 
+/// The wheel that brings a library: its name below "nvidia-"; empty: not known.
+std::string_view wheel_of(std::string_view library) {
+  struct Entry {
+    std::string_view start, wheel;
+  };
+  // Longer names first. https://pypi.org/user/nvidia/
+  constexpr std::array<Entry, 13> wheels{{{"libcudart.so", "cuda-runtime"},
+                                          {"libcublas", "cublas"},
+                                          {"libcudnn", "cudnn"},
+                                          {"libcufft", "cufft"},
+                                          {"libcurand", "curand"},
+                                          {"libcusolver", "cusolver"},
+                                          {"libcusparseLt", "cusparselt"},
+                                          {"libcusparse", "cusparse"},
+                                          {"libnccl.so", "nccl"},
+                                          {"libnvJitLink", "nvjitlink"},
+                                          {"libnvrtc", "cuda-nvrtc"},
+                                          {"libcupti", "cuda-cupti"},
+                                          {"libnvToolsExt", "nvtx"}}};
+  for (const Entry& entry : wheels)
+    if (library.starts_with(entry.start)) return entry.wheel;
+  return {};
+}
+
+/// A wheel of the environment has the library, and who asks does not look into wheels.
+Result in_wheel(const Context& context) {
+  const Observation* missing = missing_library(context);
+  if (missing == nullptr) return std::nullopt;
+  const std::string_view library = value_of(*missing, "library");
+  const std::string_view wheel = wheel_of(library);
+  const auto known = cuda_library(context.knowledge, library);
+  if (wheel.empty() || !known) return std::nullopt;
+  const auto majors = known->cuda_majors();
+  for (const PythonEnvironment& environment : environments(context)) {
+    for (const PythonPackage& package : environment.packages) {
+      const std::string name = "nvidia-" + std::string(wheel);
+      if (package.name != name && !package.name.starts_with(name + "-cu")) continue;
+      // cuDNN and NCCL count their own releases, the others stand behind "-cu".
+      const bool same = known->cuda.empty() ? package.version.starts_with(known->release + ".")
+                                            : std::ranges::any_of(majors, [&](std::uint32_t major) {
+                                                return package.name.ends_with("-cu" + std::to_string(major));
+                                              });
+      if (!same) continue;
+      Finding finding = text_finding(0.9, {missing});
+      finding.evidence.push_back(quote(package));
+      return finding;
+    }
+  }
+  return std::nullopt;
+}
+
 /// Only files of another release of the library are shown, or the toolkit is of a release that brings another name.
 Result other_release(const Context& context) {
   const Observation* missing = missing_library(context);
@@ -226,6 +277,17 @@ Result arch_missing(const Context& context) {
                       {error, named_gpu(context)});
 }
 
+/// TensorFlow says that its kernels have to be compiled for this GPU, and then a kernel cannot be started.
+Result not_compiled_for_gpu(const Context& context) {
+  const Observation* announced = observed(context.machine, "jit-from-ptx");
+  if (announced == nullptr) return std::nullopt;
+  for (const int code : {400, 218, 200, 209}) {
+    const Observation* error = observed_error(context.machine, code);
+    if (error != nullptr) return text_finding(0.88, {announced, error});
+  }
+  return std::nullopt;
+}
+
 Result arch_dropped(const Context& context) {
   const Observation* error = no_kernel(context);
   if (error == nullptr) return std::nullopt;
@@ -344,7 +406,12 @@ Result cpu_build_on_aarch64(const Context& context) {
 Result cpu_build_elsewhere(const Context& context) {
   if (context.machine.os.architecture.is("aarch64") || context.in(World::Jetson)) return std::nullopt;
   auto finding = cpu_build(context);
-  return finding ? finding : onnxruntime_build(context, false);
+  if (finding) return finding;
+  if (const Observation* told = observed(context.machine, "torch-cpu-version")) {
+    const Observation* absent = observed(context.machine, "torch-cuda-unavailable");
+    return text_finding(absent != nullptr ? 0.93 : 0.7, {told, absent});
+  }
+  return onnxruntime_build(context, false);
 }
 
 /// TensorFlow has no CUDA on native Windows from 2.11 on.
@@ -381,6 +448,7 @@ constexpr Rule rules[] = {
     {"windows-dll-search-path", dll_on_disk},
     {"windows-dll-search-path", cupy_on_windows},
     {"cuda-runtime-lib-not-on-path", on_disk},
+    {"cuda-runtime-lib-not-on-path", in_wheel},
     {"toolkit-version-not-what-framework-wants", other_release},
     {"cuda-lib-shadowed-ld-library-path", shadowed},
     {"duplicate-nvidia-pip-libs", duplicate_wheels},
@@ -395,6 +463,7 @@ constexpr Rule rules[] = {
     {"package-without-windows-build", linux_build_on_windows},
     {"extension-arch-missing", extension_arch},
     {"no-kernel-image-arch-missing", arch_missing},
+    {"no-kernel-image-arch-missing", not_compiled_for_gpu},
     {"gpu-arch-dropped-by-framework", arch_dropped},
 };
 

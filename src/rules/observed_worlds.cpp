@@ -326,8 +326,9 @@ Result not_given(const Context& context) {
         (o.origin.text.find("nvidia-smi") != std::string::npos && o.origin.text.find("not found") != std::string::npos);
     if (!failed || o.origin.text.find("nvidia-container-cli") != std::string::npos) continue;
     const Observation* before = nullptr;
+    // What `docker exec` finds is what `docker run` gave.
     for (const Observation* command : commands)
-      if (command->origin.line < o.origin.line) before = command;
+      if (command->origin.line < o.origin.line && (before == nullptr || value_of(*command, "verb") == "run")) before = command;
     if (before != nullptr && value_of(*before, "gpus") == "no" && value_of(*before, "verb") == "run")
       return text_finding(0.9, {before, &o});
   }
