@@ -128,10 +128,29 @@ Result in_wheel(const Context& context) {
       if (!same) continue;
       Finding finding = text_finding(0.9, {missing});
       finding.evidence.push_back(quote(package));
+      finding.parameters = {{"library", std::string(library)}, {"package", package.name}};
+      finding.variant = "in-wheel";
+      finding.repair = {make_action("add-wheel-folders-to-library-path")};
       return finding;
     }
   }
   return std::nullopt;
+}
+
+/// Said by cuDNN's own loader of its parts: which file is meant, and whether it is on the disk, stays open.
+Result opened_by_name(const Context& context) {
+  const Observation* part = observed(context.machine, "cudnn-part-not-loaded");
+  if (part == nullptr)
+    for (const Observation* o : all_observed(context.machine, "cuda-library-not-loaded"))
+      if (part == nullptr && o->signature == "cublas-symbol-not-loaded") part = o;
+  if (part == nullptr || part->origin.text.find("CUDNN_STATUS") != std::string::npos) return std::nullopt;
+  Finding finding = text_finding(0.56, {part});
+  finding.variant = "opened-by-name";
+  finding.repair = {make_action("add-wheel-folders-to-library-path"), make_action("find-library-and-add-folder")};
+  finding.confirm =
+      "find / -xdev \\( -name 'libcudnn*.so.*' -o -name 'libcublasLt.so.*' \\) 2>/dev/null; ldconfig -p | grep -e libcudnn -e "
+      "libcublas";
+  return finding;
 }
 
 /// Only files of another release of the library are shown, or the toolkit is of a release that brings another name.
@@ -363,7 +382,40 @@ Result llama_without_gpu(const Context& context) {
   // Ollama takes its build without CUDA where it saw no GPU: that is another cause's doing.
   for (const Observation& o : observations(context.machine))
     if (o.meaning == "no-gpu-seen" || o.meaning == "cuda-error" || o.meaning == "cuda-initialization-failed") return std::nullopt;
-  return text_finding(0.85, {listed, asked});
+  Finding finding = text_finding(0.85, {listed, asked});
+  finding.variant = "llama";
+  finding.repair = {make_action("build-llama-with-cuda")};
+  finding.confirm = "python3 -c \"import llama_cpp; print(llama_cpp.llama_supports_gpu_offload())\"";
+  return finding;
+}
+
+/// How a framework tells whether its build has CUDA.
+std::string confirming_cuda_of(std::string_view framework) {
+  struct Entry {
+    std::string_view framework, code;
+  };
+  constexpr std::array<Entry, 6> ways{{{"mxnet", "import mxnet; print(mxnet.runtime.Features().is_enabled('CUDA'))"},
+                                       {"xgboost", "import xgboost; print(xgboost.build_info()['USE_CUDA'])"},
+                                       {"paddle", "import paddle; print(paddle.is_compiled_with_cuda())"},
+                                       {"jax", "import jaxlib, jax; print(jaxlib.__version__, jax.devices())"},
+                                       {"tensorflow", "import tensorflow as tf; print(tf.test.is_built_with_cuda())"},
+                                       {"llama.cpp", "import llama_cpp; print(llama_cpp.llama_supports_gpu_offload())"}}};
+  for (const Entry& way : ways)
+    if (way.framework == framework) return "python3 -c \"" + std::string(way.code) + "\"";
+  return {};
+}
+
+/// A framework's own words, with the question to this framework.
+Result cpu_build_of_framework(const Context& context) {
+  for (const Observation* o : all_observed(context.machine, "cpu-build")) {
+    const Signature* signature = signature_of(*o);
+    const std::string confirm = confirming_cuda_of(value_of(*o, "framework"));
+    if (signature == nullptr || signature->kind != "cpu-only-framework" || confirm.empty()) continue;
+    Finding finding = text_finding(signature->weight, {o});
+    finding.confirm = confirm;
+    return finding;
+  }
+  return std::nullopt;
 }
 
 /// onnxruntime lists the providers that its build has, whatever the machine has.
@@ -449,6 +501,7 @@ constexpr Rule rules[] = {
     {"windows-dll-search-path", cupy_on_windows},
     {"cuda-runtime-lib-not-on-path", on_disk},
     {"cuda-runtime-lib-not-on-path", in_wheel},
+    {"cuda-runtime-lib-not-on-path", opened_by_name},
     {"toolkit-version-not-what-framework-wants", other_release},
     {"cuda-lib-shadowed-ld-library-path", shadowed},
     {"duplicate-nvidia-pip-libs", duplicate_wheels},
@@ -459,6 +512,7 @@ constexpr Rule rules[] = {
     {"cpu-only-framework-aarch64", cpu_build_on_aarch64},
     {"cpu-only-framework", cpu_build_elsewhere},
     {"cpu-only-framework", llama_without_gpu},
+    {"cpu-only-framework", cpu_build_of_framework},
     {"cpu-only-framework", extension_without_cuda},
     {"package-without-windows-build", linux_build_on_windows},
     {"extension-arch-missing", extension_arch},

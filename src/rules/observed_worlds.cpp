@@ -186,6 +186,20 @@ Result without_compute(const Context& context) {
   return std::nullopt;
 }
 
+/// What an engine or its hook calls to bring in the GPU is not installed.
+Result no_container_program(const Context& context) {
+  const Observation* missing = observed(context.machine, "container-hook-missing");
+  if (missing == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.93, {missing});
+  for (const char* name : {"program", "missing", "called"})
+    if (const std::string_view program = value_of(*missing, name); !program.empty())
+      finding.parameters = {{"program", std::string(program)}};
+  finding.variant = "hook";
+  finding.repair = {make_action("install-container-toolkit-on-node")};
+  finding.confirm = "command -v nvidia-container-cli   # on the machine where the container starts";
+  return finding;
+}
+
 /// CUDA came into the container, the libraries of the video codecs did not.
 Result without_video(const Context& context) {
   const Observation* missing = observed(context.machine, "driver-part-not-found");
@@ -461,6 +475,7 @@ constexpr Rule rules[] = {
     {"k8s-runtime-not-nvidia", runtime_is_runc},
     {"driver-capabilities-without-compute", without_compute},
     {"driver-capabilities-without-compute", without_video},
+    {"container-toolkit-missing", no_container_program},
     {"container-lost-gpu-after-daemon-reload", lost_after_reload},
     {"container-toolkit-too-old-for-driver", toolkit_too_old},
     {"nvml-missing", nvml_of_container},
