@@ -259,11 +259,12 @@ Result nccl_without_peer_access(const Context& context) {
 
 Result many_gpus_in_wsl(const Context& context) {
   const Observation* error = observed_error(context.machine, 2);
-  if (error == nullptr || !in_wsl(context)) return std::nullopt;
+  const Observation* told = context.machine.os.kernel.is_known() ? nullptr : observed(context.machine, "wsl-told");
+  if (error == nullptr || (!in_wsl(context) && told == nullptr)) return std::nullopt;
   const bool init = error->origin.text.find("cudaGetDeviceCount") != std::string::npos ||
                     error->origin.text.find("cuInit") != std::string::npos;
   if (!init) return std::nullopt;
-  return text_finding(context.gpus.size() >= 3 ? 0.94 : 0.6, {error});
+  return text_finding(context.gpus.size() >= 3 ? 0.94 : 0.6, {error, in_wsl(context) ? nullptr : told});
 }
 
 /// CUDA_VISIBLE_DEVICES against the number of GPUs that the text shows.

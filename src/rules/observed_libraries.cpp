@@ -419,9 +419,11 @@ Result cpu_build_of_framework(const Context& context) {
   return std::nullopt;
 }
 
-/// onnxruntime lists the providers that its build has, whatever the machine has.
+/// onnxruntime lists the providers that its build has, whatever the machine has; or warns that CUDA is not among them.
 Result onnxruntime_build(const Context& context, bool both) {
   const Observation* providers = observed(context.machine, "onnxruntime-cpu-providers");
+  for (const Observation* o : all_observed(context.machine, "cpu-build"))
+    if (providers == nullptr && value_of(*o, "framework") == "onnxruntime") providers = o;
   if (providers == nullptr) return std::nullopt;
   for (const PythonEnvironment& environment : environments(context)) {
     const PythonPackage* plain = find_package(environment, "onnxruntime");

@@ -226,6 +226,27 @@ Result without_video(const Context& context) {
   return finding;
 }
 
+/// A library of the driver beside libcuda.so.1 is missing: the driver's packages, or what a container was given, are not whole.
+Result driver_part_missing(const Context& context) {
+  for (const Observation* missing : all_observed(context.machine, "shared-library-not-found")) {
+    const Signature* signature = signature_of(*missing);
+    const std::string_view library = value_of(*missing, "library");
+    if (signature == nullptr || signature->kind != "libcuda-missing" || !library.starts_with("lib") ||
+        library.starts_with("libcuda.so"))
+      continue;
+    const bool container = missing->place == "container" || context.in(World::Container) ||
+                           observed(context.machine, "container-command") != nullptr;
+    Finding finding = text_finding(signature->weight, {missing});
+    finding.variant = "part";
+    finding.parameters = {{"library", std::string(library)}};
+    finding.repair = {container ? make_action("inject-driver-libraries")
+                                : make_action("install-missing-driver-library", {{"library", std::string(library)}})};
+    finding.confirm = "ldconfig -p | grep -F " + std::string(library.substr(0, library.find(".so"))) + ".so";
+    return finding;
+  }
+  return std::nullopt;
+}
+
 Result desktop_vm(const Context& context) {
   const Observation* desktop = observed(context.machine, "docker-desktop");
   if (desktop == nullptr || wsl2(context) || observed(context.machine, "windows") != nullptr) return std::nullopt;
@@ -479,6 +500,7 @@ constexpr Rule rules[] = {
     {"container-lost-gpu-after-daemon-reload", lost_after_reload},
     {"container-toolkit-too-old-for-driver", toolkit_too_old},
     {"nvml-missing", nvml_of_container},
+    {"libcuda-missing", driver_part_missing},
     {"cdi-device-unresolvable", engine_without_cdi},
     {"package-manager-blocked", packages_of_newer_distribution},
     {"package-manager-blocked", program_wants_other_driver},
