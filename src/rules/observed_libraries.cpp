@@ -395,7 +395,8 @@ std::string confirming_cuda_of(std::string_view framework) {
   struct Entry {
     std::string_view framework, code;
   };
-  constexpr std::array<Entry, 6> ways{{{"mxnet", "import mxnet; print(mxnet.runtime.Features().is_enabled('CUDA'))"},
+  constexpr std::array<Entry, 7> ways{{{"onnxruntime", "import onnxruntime as ort; print(ort.__version__, ort.get_available_providers())"},
+                                       {"mxnet", "import mxnet; print(mxnet.runtime.Features().is_enabled('CUDA'))"},
                                        {"xgboost", "import xgboost; print(xgboost.build_info()['USE_CUDA'])"},
                                        {"paddle", "import paddle; print(paddle.is_compiled_with_cuda())"},
                                        {"jax", "import jaxlib, jax; print(jaxlib.__version__, jax.devices())"},
