@@ -395,13 +395,14 @@ std::string confirming_cuda_of(std::string_view framework) {
   struct Entry {
     std::string_view framework, code;
   };
-  constexpr std::array<Entry, 7> ways{{{"onnxruntime", "import onnxruntime as ort; print(ort.__version__, ort.get_available_providers())"},
-                                       {"mxnet", "import mxnet; print(mxnet.runtime.Features().is_enabled('CUDA'))"},
-                                       {"xgboost", "import xgboost; print(xgboost.build_info()['USE_CUDA'])"},
-                                       {"paddle", "import paddle; print(paddle.is_compiled_with_cuda())"},
-                                       {"jax", "import jaxlib, jax; print(jaxlib.__version__, jax.devices())"},
-                                       {"tensorflow", "import tensorflow as tf; print(tf.test.is_built_with_cuda())"},
-                                       {"llama.cpp", "import llama_cpp; print(llama_cpp.llama_supports_gpu_offload())"}}};
+  constexpr std::array<Entry, 7> ways{
+      {{"onnxruntime", "import onnxruntime as ort; print(ort.__version__, ort.get_available_providers())"},
+       {"mxnet", "import mxnet; print(mxnet.runtime.Features().is_enabled('CUDA'))"},
+       {"xgboost", "import xgboost; print(xgboost.build_info()['USE_CUDA'])"},
+       {"paddle", "import paddle; print(paddle.is_compiled_with_cuda())"},
+       {"jax", "import jaxlib, jax; print(jaxlib.__version__, jax.devices())"},
+       {"tensorflow", "import tensorflow as tf; print(tf.test.is_built_with_cuda())"},
+       {"llama.cpp", "import llama_cpp; print(llama_cpp.llama_supports_gpu_offload())"}}};
   for (const Entry& way : ways)
     if (way.framework == framework) return "python3 -c \"" + std::string(way.code) + "\"";
   return {};
