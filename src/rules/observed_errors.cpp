@@ -137,8 +137,12 @@ Result too_old_for_wheel(const Context& context) {
 
 Result too_old_for_app(const Context& context) {
   const Observation* error = too_old(context);
+  // A container of WSL: the driver is not too old there, its part in the container is incomplete.
+  const bool wsl = in_wsl(context) || std::ranges::any_of(observations(context.machine), [](const Observation& o) {
+                     return o.origin.text.find("/usr/lib/wsl/") != std::string::npos;
+                   });
   if (error == nullptr) error = observed_error(context.machine, 500);
-  if (error == nullptr || in_wsl(context)) return std::nullopt;
+  if (error == nullptr || wsl) return std::nullopt;
   return text_finding(names_framework(context) ? 0.4 : 0.8, {error});
 }
 
@@ -278,13 +282,26 @@ Result memory(const Context& context) {
   return text_finding(init ? 0.25 : 0.85, {error});
 }
 
+/// NCCL asked for peer access that these GPUs do not have.
+Result nccl_without_peer_access(const Context& context) {
+  const Observation* error = observed_error(context.machine, 217);
+  const Observation* nccl = observed(context.machine, "nccl-error");
+  if (error == nullptr || (nccl == nullptr && error->origin.text.find("NCCL") == std::string::npos)) return std::nullopt;
+  Finding finding = text_finding(0.85, {error, nccl});
+  finding.variant = "peer-access";
+  finding.repair = {make_action("keep-nccl-from-peer-access")};
+  finding.confirm = "nvidia-smi topo -p2p r";
+  return finding;
+}
+
 Result many_gpus_in_wsl(const Context& context) {
   const Observation* error = observed_error(context.machine, 2);
-  if (error == nullptr || !in_wsl(context)) return std::nullopt;
+  const Observation* told = context.machine.os.kernel.is_known() ? nullptr : observed(context.machine, "wsl-told");
+  if (error == nullptr || (!in_wsl(context) && told == nullptr)) return std::nullopt;
   const bool init = error->origin.text.find("cudaGetDeviceCount") != std::string::npos ||
                     error->origin.text.find("cuInit") != std::string::npos;
   if (!init) return std::nullopt;
-  return text_finding(context.gpus.size() >= 3 ? 0.94 : 0.6, {error});
+  return text_finding(context.gpus.size() >= 3 ? 0.94 : 0.6, {error, in_wsl(context) ? nullptr : told});
 }
 
 /// CUDA_VISIBLE_DEVICES against the number of GPUs that the text shows.
@@ -416,6 +433,7 @@ constexpr Rule rules[] = {
     {"uvm-hmm-init-failure", without_hmm},
     {"ecc-uncorrectable-memory", uncorrectable},
     {"xid-nvlink-fabric-error", nvlink},
+    {"nccl-transport-or-shm", nccl_without_peer_access},
     {"driver-library-version-mismatch", version_mismatch},
     {"compute-mode-exclusive", exclusive_mode},
     {"stub-libcuda-loaded", stub},

@@ -66,6 +66,17 @@ Result dll_on_disk(const Context& context) {
   return std::nullopt;
 }
 
+/// CuPy's modules are linked to CUDA's DLLs; Windows tells which module it could not load, not which DLL was missing.
+Result cupy_on_windows(const Context& context) {
+  const Observation* failed = observed(context.machine, "dll-load-failed");
+  const Observation* cupy = observed(context.machine, "cupy-import-failed");
+  if (cupy == nullptr)
+    for (const Observation& o : observations(context.machine))
+      if (cupy == nullptr && o.origin.text.find("cupy") != std::string::npos) cupy = &o;
+  if (failed == nullptr || cupy == nullptr) return std::nullopt;
+  return text_finding(0.7, {failed, cupy});
+}
+
 Result on_disk(const Context& context) {
   const Observation* missing = missing_library(context);
   if (missing == nullptr || value_of(*missing, "library").ends_with(".dll")) return std::nullopt;
@@ -73,6 +84,77 @@ Result on_disk(const Context& context) {
   for (const Observation* seen : all_observed(context.machine, "library-seen"))
     if (serves(value_of(*seen, "name"), library)) return text_finding(0.93, {missing, seen});
   return std::nullopt;
+}
+
+/// The wheel that brings a library: its name below "nvidia-"; empty: not known.
+std::string_view wheel_of(std::string_view library) {
+  struct Entry {
+    std::string_view start, wheel;
+  };
+  // Longer names first. https://pypi.org/user/nvidia/
+  constexpr std::array<Entry, 13> wheels{{{"libcudart.so", "cuda-runtime"},
+                                          {"libcublas", "cublas"},
+                                          {"libcudnn", "cudnn"},
+                                          {"libcufft", "cufft"},
+                                          {"libcurand", "curand"},
+                                          {"libcusolver", "cusolver"},
+                                          {"libcusparseLt", "cusparselt"},
+                                          {"libcusparse", "cusparse"},
+                                          {"libnccl.so", "nccl"},
+                                          {"libnvJitLink", "nvjitlink"},
+                                          {"libnvrtc", "cuda-nvrtc"},
+                                          {"libcupti", "cuda-cupti"},
+                                          {"libnvToolsExt", "nvtx"}}};
+  for (const Entry& entry : wheels)
+    if (library.starts_with(entry.start)) return entry.wheel;
+  return {};
+}
+
+/// A wheel of the environment has the library, and who asks does not look into wheels.
+Result in_wheel(const Context& context) {
+  const Observation* missing = missing_library(context);
+  if (missing == nullptr) return std::nullopt;
+  const std::string_view library = value_of(*missing, "library");
+  const std::string_view wheel = wheel_of(library);
+  const auto known = cuda_library(context.knowledge, library);
+  if (wheel.empty() || !known) return std::nullopt;
+  const auto majors = known->cuda_majors();
+  for (const PythonEnvironment& environment : environments(context)) {
+    for (const PythonPackage& package : environment.packages) {
+      const std::string name = "nvidia-" + std::string(wheel);
+      if (package.name != name && !package.name.starts_with(name + "-cu")) continue;
+      // cuDNN and NCCL count their own releases, the others stand behind "-cu".
+      const bool same = known->cuda.empty() ? package.version.starts_with(known->release + ".")
+                                            : std::ranges::any_of(majors, [&](std::uint32_t major) {
+                                                return package.name.ends_with("-cu" + std::to_string(major));
+                                              });
+      if (!same) continue;
+      Finding finding = text_finding(0.9, {missing});
+      finding.evidence.push_back(quote(package));
+      finding.parameters = {{"library", std::string(library)}, {"package", package.name}};
+      finding.variant = "in-wheel";
+      finding.repair = {make_action("add-wheel-folders-to-library-path")};
+      return finding;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Said by cuDNN's own loader of its parts: which file is meant, and whether it is on the disk, stays open.
+Result opened_by_name(const Context& context) {
+  const Observation* part = observed(context.machine, "cudnn-part-not-loaded");
+  if (part == nullptr)
+    for (const Observation* o : all_observed(context.machine, "cuda-library-not-loaded"))
+      if (part == nullptr && o->signature == "cublas-symbol-not-loaded") part = o;
+  if (part == nullptr || part->origin.text.find("CUDNN_STATUS") != std::string::npos) return std::nullopt;
+  // Two lines that say the same are surer than one.
+  Finding finding = text_finding(all_observed(context.machine, "cudnn-part-not-loaded").size() > 1 ? 0.78 : 0.56, {part});
+  finding.variant = "opened-by-name";
+  finding.repair = {make_action("add-wheel-folders-to-library-path"), make_action("find-library-and-add-folder")};
+  finding.confirm =
+      "find / -xdev \\( -name 'libcudnn*.so.*' -o -name 'libcublasLt.so.*' \\) 2>/dev/null; ldconfig -p | grep -e libcudnn -e "
+      "libcublas";
+  return finding;
 }
 
 /// Only files of another release of the library are shown, or the toolkit is of a release that brings another name.
@@ -253,6 +335,9 @@ Result told_by_torch(const Context& context, bool old) {
   return finding;
 }
 
+/// The line that names the GPU, where one does.
+const Observation* named_gpu(const Context& context) { return observed(context.machine, "gpu-capability", {{"by", "name"}}); }
+
 Result arch_missing(const Context& context) {
   if (auto told = told_by_torch(context, false)) return told;
   if (told_by_torch(context, true)) return std::nullopt;
@@ -260,7 +345,21 @@ Result arch_missing(const Context& context) {
   if (error == nullptr) return std::nullopt;
   const bool extension = in_extension(context) != nullptr;
   if (surely_old(context)) return text_finding(0.35, {error});
-  return text_finding(extension ? 0.45 : capability(context) || context.in(World::Jetson) ? 0.9 : 0.62, {error});
+  return text_finding(extension                                          ? 0.45
+                      : capability(context) || context.in(World::Jetson) ? 0.9
+                                                                         : 0.62,
+                      {error, named_gpu(context)});
+}
+
+/// TensorFlow says that its kernels have to be compiled for this GPU, and then a kernel cannot be started.
+Result not_compiled_for_gpu(const Context& context) {
+  const Observation* announced = observed(context.machine, "jit-from-ptx");
+  if (announced == nullptr) return std::nullopt;
+  for (const int code : {400, 218, 200, 209}) {
+    const Observation* error = observed_error(context.machine, code);
+    if (error != nullptr) return text_finding(0.88, {announced, error});
+  }
+  return std::nullopt;
 }
 
 Result arch_dropped(const Context& context) {
@@ -268,7 +367,7 @@ Result arch_dropped(const Context& context) {
   if (told_by_torch(context, false)) return std::nullopt;
   const Observation* error = no_kernel(context);
   if (error == nullptr) return std::nullopt;
-  if (surely_old(context)) return text_finding(0.88, {error});
+  if (surely_old(context)) return text_finding(0.88, {error, named_gpu(context)});
   return capability(context) ? std::nullopt : Result(text_finding(0.3, {error}));
 }
 
@@ -332,9 +431,57 @@ Result torch_twice(const Context& context) {
   return std::nullopt;
 }
 
-/// onnxruntime lists the providers that its build has, whatever the machine has.
+/// llama.cpp lists what its build can do; layers were asked for on the GPU, or one is there, and no GPU backend is in the list.
+Result llama_without_gpu(const Context& context) {
+  const Observation* listed = observed(context.machine, "llama-without-gpu-backend");
+  const Observation* asked = observed(context.machine, "gpu-layers-asked");
+  if (listed == nullptr || (asked == nullptr && context.gpus.empty())) return std::nullopt;
+  // Ollama takes its build without CUDA where it saw no GPU: that is another cause's doing.
+  for (const Observation& o : observations(context.machine))
+    if (o.meaning == "no-gpu-seen" || o.meaning == "cuda-error" || o.meaning == "cuda-initialization-failed") return std::nullopt;
+  Finding finding = text_finding(0.85, {listed, asked});
+  finding.variant = "llama";
+  finding.repair = {make_action("build-llama-with-cuda")};
+  finding.confirm = "python3 -c \"import llama_cpp; print(llama_cpp.llama_supports_gpu_offload())\"";
+  return finding;
+}
+
+/// How a framework tells whether its build has CUDA.
+std::string confirming_cuda_of(std::string_view framework) {
+  struct Entry {
+    std::string_view framework, code;
+  };
+  constexpr std::array<Entry, 7> ways{
+      {{"onnxruntime", "import onnxruntime as ort; print(ort.__version__, ort.get_available_providers())"},
+       {"mxnet", "import mxnet; print(mxnet.runtime.Features().is_enabled('CUDA'))"},
+       {"xgboost", "import xgboost; print(xgboost.build_info()['USE_CUDA'])"},
+       {"paddle", "import paddle; print(paddle.is_compiled_with_cuda())"},
+       {"jax", "import jaxlib, jax; print(jaxlib.__version__, jax.devices())"},
+       {"tensorflow", "import tensorflow as tf; print(tf.test.is_built_with_cuda())"},
+       {"llama.cpp", "import llama_cpp; print(llama_cpp.llama_supports_gpu_offload())"}}};
+  for (const Entry& way : ways)
+    if (way.framework == framework) return "python3 -c \"" + std::string(way.code) + "\"";
+  return {};
+}
+
+/// A framework's own words, with the question to this framework.
+Result cpu_build_of_framework(const Context& context) {
+  for (const Observation* o : all_observed(context.machine, "cpu-build")) {
+    const Signature* signature = signature_of(*o);
+    const std::string confirm = confirming_cuda_of(value_of(*o, "framework"));
+    if (signature == nullptr || signature->kind != "cpu-only-framework" || confirm.empty()) continue;
+    Finding finding = text_finding(signature->weight, {o});
+    finding.confirm = confirm;
+    return finding;
+  }
+  return std::nullopt;
+}
+
+/// onnxruntime lists the providers that its build has, whatever the machine has; or warns that CUDA is not among them.
 Result onnxruntime_build(const Context& context, bool both) {
   const Observation* providers = observed(context.machine, "onnxruntime-cpu-providers");
+  for (const Observation* o : all_observed(context.machine, "cpu-build"))
+    if (providers == nullptr && value_of(*o, "framework") == "onnxruntime") providers = o;
   if (providers == nullptr) return std::nullopt;
   for (const PythonEnvironment& environment : environments(context)) {
     const PythonPackage* plain = find_package(environment, "onnxruntime");
@@ -355,21 +502,29 @@ Result two_onnxruntimes(const Context& context) { return onnxruntime_build(conte
 Result desktop_wheel_on_jetson(const Context& context) {
   const Observation* wheel = observed(context.machine, "pypi-torch-for-aarch64");
   const Observation* absent = observed(context.machine, "gpu-not-available");
-  if (wheel == nullptr || absent == nullptr || !context.in(World::Jetson)) return std::nullopt;
-  return text_finding(0.92, {wheel, absent});
+  if (absent == nullptr || !context.in(World::Jetson)) return std::nullopt;
+  if (wheel != nullptr) return text_finding(0.92, {wheel, absent});
+  auto finding = cpu_build(context);
+  if (finding) finding->rank = 0.96;
+  return finding;
 }
 
 Result cpu_build_on_aarch64(const Context& context) {
-  if (!context.machine.os.architecture.is("aarch64")) return std::nullopt;
+  if (!context.machine.os.architecture.is("aarch64") || context.in(World::Jetson)) return std::nullopt;
   auto finding = cpu_build(context);
   if (finding) finding->rank = 0.95;
   return finding;
 }
 
 Result cpu_build_elsewhere(const Context& context) {
-  if (context.machine.os.architecture.is("aarch64")) return std::nullopt;
+  if (context.machine.os.architecture.is("aarch64") || context.in(World::Jetson)) return std::nullopt;
   auto finding = cpu_build(context);
-  return finding ? finding : onnxruntime_build(context, false);
+  if (finding) return finding;
+  if (const Observation* told = observed(context.machine, "torch-cpu-version")) {
+    const Observation* absent = observed(context.machine, "torch-cuda-unavailable");
+    return text_finding(absent != nullptr ? 0.93 : 0.7, {told, absent});
+  }
+  return onnxruntime_build(context, false);
 }
 
 /// TensorFlow has no CUDA on native Windows from 2.11 on.
@@ -404,7 +559,10 @@ Result python_too_new(const Context& context) {
 constexpr Rule rules[] = {
     {"python-too-new-for-gpu-wheel", python_too_new},
     {"windows-dll-search-path", dll_on_disk},
+    {"windows-dll-search-path", cupy_on_windows},
     {"cuda-runtime-lib-not-on-path", on_disk},
+    {"cuda-runtime-lib-not-on-path", in_wheel},
+    {"cuda-runtime-lib-not-on-path", opened_by_name},
     {"toolkit-version-not-what-framework-wants", other_release},
     {"cuda-lib-shadowed-ld-library-path", shadowed},
     {"duplicate-nvidia-pip-libs", duplicate_wheels},
@@ -414,10 +572,13 @@ constexpr Rule rules[] = {
     {"jetson-desktop-wheel", desktop_wheel_on_jetson},
     {"cpu-only-framework-aarch64", cpu_build_on_aarch64},
     {"cpu-only-framework", cpu_build_elsewhere},
+    {"cpu-only-framework", llama_without_gpu},
+    {"cpu-only-framework", cpu_build_of_framework},
     {"cpu-only-framework", extension_without_cuda},
     {"package-without-windows-build", linux_build_on_windows},
     {"extension-arch-missing", extension_arch},
     {"no-kernel-image-arch-missing", arch_missing},
+    {"no-kernel-image-arch-missing", not_compiled_for_gpu},
     {"gpu-arch-dropped-by-framework", arch_dropped},
 };
 

@@ -135,6 +135,18 @@ Result no_nvvm(const Context& context) {
   return finding;
 }
 
+/// NVRTC needs no toolkit, but the runtime's headers.
+Result no_headers(const Context& context) {
+  const Observation* missing = observed(context.machine, "cuda-headers-missing");
+  if (missing == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.75, {missing});
+  finding.variant = "headers";
+  finding.parameters = {{"header", std::string(value_of(*missing, "header"))}};
+  finding.repair = {make_action("install-cuda-headers-for-cupy")};
+  finding.confirm = "python3 -c \"import cupy; cupy.show_config()\"   # CUDA Root";
+  return finding;
+}
+
 /// `which -a nvcc`: several, and CUDA_HOME names another one than the first.
 Result other_nvcc_first(const Context& context) {
   const auto files = all_observed(context.machine, "nvcc-path");
@@ -161,6 +173,7 @@ constexpr Rule rules[] = {
     {"nvcc-not-on-path", only_by_path},
     {"shell-startup-inconsistent", other_shell},
     {"toolkit-not-installed", no_nvvm},
+    {"toolkit-not-installed", no_headers},
     {"nvcc-missing-runtime-only", image_without_compiler},
     {"nvcc-missing-runtime-only", packages_without_compiler},
     {"nvcc-shadowed-by-other-toolkit", other_nvcc_first},

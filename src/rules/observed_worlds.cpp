@@ -160,6 +160,8 @@ Result peer_to_peer(const Context& context) {
   const Observation* without = nullptr;
   for (const Observation* o : all_observed(context.machine, "variable"))
     if (value_of(*o, "name") == "NCCL_P2P_DISABLE" && value_of(*o, "value") == "1") without = o;
+  if (const Observation* told = observed(context.machine, "works-without-p2p"))
+    return text_finding(0.9, {told, observed(context.machine, "nccl-timeout")});
   const Observation* hang = observed(context.machine, "hang");
   if (without == nullptr) return std::nullopt;
   return text_finding(hang != nullptr ? 0.9 : 0.55, {hang, without});
@@ -181,6 +183,67 @@ Result without_compute(const Context& context) {
   }
   if (libcuda != nullptr && libcuda->place == "container" && observed(context.machine, "smi-works") != nullptr)
     return text_finding(0.6, {libcuda});
+  return std::nullopt;
+}
+
+/// What an engine or its hook calls to bring in the GPU is not installed.
+Result no_container_program(const Context& context) {
+  const Observation* missing = observed(context.machine, "container-hook-missing");
+  if (missing == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.93, {missing});
+  for (const char* name : {"program", "missing", "called"})
+    if (const std::string_view program = value_of(*missing, name); !program.empty())
+      finding.parameters = {{"program", std::string(program)}};
+  finding.variant = "hook";
+  finding.repair = {make_action("install-container-toolkit-on-node")};
+  finding.confirm = "command -v nvidia-container-cli   # on the machine where the container starts";
+  return finding;
+}
+
+/// CUDA came into the container, the libraries of the video codecs did not.
+Result without_video(const Context& context) {
+  const Observation* missing = observed(context.machine, "driver-part-not-found");
+  if (missing == nullptr) return std::nullopt;
+  const std::string_view library = value_of(*missing, "library");
+  if (library != "libnvidia-encode.so.1" && library != "libnvcuvid.so.1") return std::nullopt;
+  const Observation* given = nullptr;
+  for (const Observation* o : all_observed(context.machine, "variable")) {
+    const std::string_view value = value_of(*o, "value");
+    if (value_of(*o, "name") == "NVIDIA_DRIVER_CAPABILITIES" && (value == "all" || value.find("video") != std::string_view::npos))
+      return std::nullopt;
+    if (value_of(*o, "name").starts_with("NVIDIA_")) given = o;
+  }
+  for (const Observation* o : all_observed(context.machine, "device-requests"))
+    if (value_of(*o, "gpus") == "yes") given = o;
+  for (const Observation* o : all_observed(context.machine, "container-command"))
+    if (value_of(*o, "gpus") == "yes") given = o;
+  if (given == nullptr && missing->place != "container" && !context.in(World::Container)) return std::nullopt;
+  Finding finding = text_finding(given != nullptr ? 0.93 : 0.6, {missing, given});
+  finding.variant = "video";
+  finding.parameters = {{"library", std::string(library)}};
+  finding.repair = {make_action("ask-for-video-capability")};
+  finding.confirm = "echo \"$NVIDIA_DRIVER_CAPABILITIES\"; ldconfig -p | grep -e libnvidia-encode -e libnvcuvid";
+  return finding;
+}
+
+/// A library of the driver beside libcuda.so.1 is missing: the driver's packages, or what a container was given, are not whole.
+Result driver_part_missing(const Context& context) {
+  for (const Observation* missing : all_observed(context.machine, "shared-library-not-found")) {
+    const Signature* signature = signature_of(*missing);
+    const std::string_view library = value_of(*missing, "library");
+    if (signature == nullptr || signature->kind != "libcuda-missing" || !library.starts_with("lib") ||
+        library.starts_with("libcuda.so"))
+      continue;
+    const bool container = missing->place == "container" || context.in(World::Container) ||
+                           observed(context.machine, "container-command") != nullptr;
+    Finding finding = text_finding(signature->weight, {missing});
+    finding.variant = "part";
+    finding.parameters = {{"library", std::string(library)}};
+    finding.repair = {container ? make_action("inject-driver-libraries")
+                                : make_action("install-missing-driver-library", {{"library", std::string(library)}})};
+    finding.confirm = "ldconfig -p | grep -F " + std::string(library.substr(0, library.find(".so"))) + ".so";
+    return finding;
+  }
   return std::nullopt;
 }
 
@@ -270,18 +333,20 @@ Result stale_libraries(const Context& context) {
     versions.insert(std::string(path.substr(at + 4)));
   }
   const Observation* mismatch = line_with(context, {"river/library version mismatch"});
-  const Observation* exists = line_with(context, {"mount error", "file exists"});
+  const Observation* exists = observed(context.machine, "driver-library-file-exists");
   if (exists != nullptr && !wsl2(context)) return text_finding(0.9, {exists});
   if (empty != nullptr && (mismatch != nullptr || versions.size() > 1)) return text_finding(0.95, {empty, mismatch});
   if (versions.size() > 1 && mismatch != nullptr && container(context) != nullptr) return text_finding(0.9, {first, mismatch});
   return std::nullopt;
 }
 
+/// Windows drivers from 555 on have a library that an older toolkit does not bring into the container.
 Result toolkit_too_old(const Context& context) {
-  if (!wsl2(context) || container(context) == nullptr) return std::nullopt;
   const Observation* error = observed_error(context.machine, 500);
-  if (error == nullptr) return std::nullopt;
-  return text_finding(0.93, {error, observed(context.machine, "container-toolkit")});
+  const Observation* folder = line_with(context, {"/usr/lib/wsl/"});
+  if (error == nullptr || (!wsl2(context) && folder == nullptr)) return std::nullopt;
+  const bool in_container = container(context) != nullptr || context.in(World::Container) || error->place == "container";
+  return text_finding(in_container ? 0.93 : 0.6, {error, folder, observed(context.machine, "container-toolkit")});
 }
 
 /// A container was started without asking for a GPU, and what runs in it sees none.
@@ -296,8 +361,9 @@ Result not_given(const Context& context) {
         (o.origin.text.find("nvidia-smi") != std::string::npos && o.origin.text.find("not found") != std::string::npos);
     if (!failed || o.origin.text.find("nvidia-container-cli") != std::string::npos) continue;
     const Observation* before = nullptr;
+    // What `docker exec` finds is what `docker run` gave.
     for (const Observation* command : commands)
-      if (command->origin.line < o.origin.line) before = command;
+      if (command->origin.line < o.origin.line && (before == nullptr || value_of(*command, "verb") == "run")) before = command;
     if (before != nullptr && value_of(*before, "gpus") == "no" && value_of(*before, "verb") == "run")
       return text_finding(0.9, {before, &o});
   }
@@ -368,7 +434,13 @@ Result linux_driver_in_wsl(const Context& context) {
 
 Result windows_too_old(const Context& context) {
   const Observation* missing = observed(context.machine, "dxg-missing");
-  return missing != nullptr && wsl2(context) ? Result(text_finding(0.88, {missing})) : std::nullopt;
+  if (missing != nullptr && wsl2(context)) return text_finding(0.88, {missing});
+  const Observation* build = observed(context.machine, "windows-build-before-wsl-gpu");
+  const bool told = observed(context.machine, "wsl-told") != nullptr || line_with(context, {"WSL"}) != nullptr;
+  if (build == nullptr || (!wsl2(context) && !told)) return std::nullopt;
+  const Observation* failure = cuda_failure(context);
+  if (failure == nullptr) failure = observed(context.machine, "shared-library-not-found", {{"library", "libcuda.so.1"}});
+  return text_finding(failure != nullptr ? 0.93 : 0.6, {build, failure});
 }
 
 // ---- WSL -------------------------------------------------------------------------------------------------------------
@@ -407,10 +479,8 @@ Result libcuda_link(const Context& context) {
 
 Result libraries_in_image(const Context& context) {
   if (!wsl2(context)) return std::nullopt;
-  const Observation* exists = line_with(context, {"file exists"});
-  return exists != nullptr && container(context) != nullptr ? Result(text_finding(0.93, {exists}))
-         : exists != nullptr                                ? Result(text_finding(0.9, {exists}))
-                                                            : std::nullopt;
+  const Observation* exists = observed(context.machine, "driver-library-file-exists");
+  return exists != nullptr ? Result(text_finding(0.93, {exists})) : std::nullopt;
 }
 
 constexpr Rule rules[] = {
@@ -428,9 +498,12 @@ constexpr Rule rules[] = {
     {"container-not-given-gpu", not_given},
     {"k8s-runtime-not-nvidia", runtime_is_runc},
     {"driver-capabilities-without-compute", without_compute},
+    {"driver-capabilities-without-compute", without_video},
+    {"container-toolkit-missing", no_container_program},
     {"container-lost-gpu-after-daemon-reload", lost_after_reload},
     {"container-toolkit-too-old-for-driver", toolkit_too_old},
     {"nvml-missing", nvml_of_container},
+    {"libcuda-missing", driver_part_missing},
     {"cdi-device-unresolvable", engine_without_cdi},
     {"package-manager-blocked", packages_of_newer_distribution},
     {"package-manager-blocked", program_wants_other_driver},

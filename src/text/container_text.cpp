@@ -80,6 +80,8 @@ std::string verb_of(const PasteSegment& segment) {
   while (!rest.empty()) {
     const std::string_view word = rest.substr(0, rest.find(' '));
     rest = trimmed(rest.substr(word.size()));
+    // Docker's exec goes into a container that runs; Apptainer's starts one.
+    if (word == "exec" && (runs(segment, "singularity") || runs(segment, "apptainer"))) return "run";
     if (word == "exec" || word == "attach") return "exec";
     if (word == "run" || word == "create" || word == "up" || word == "start" || word == "shell") return "run";
     if (word == "inspect" || word == "ps" || word == "logs" || word == "info" || word == "describe" || word == "get" ||

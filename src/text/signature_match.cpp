@@ -257,7 +257,7 @@ std::vector<Observation> observe(const PastedText& text, const SignatureMatcher&
     const std::string& line = text.lines[i].text;
     auto found = matcher.match(line);
     // What a terminal or a mail program broke in two: matches of the joined lines that neither half has.
-    if (i + 1 < text.lines.size() && !text.lines[i + 1].gap_before && line.size() >= 40) {
+    if (i + 1 < text.lines.size() && !text.lines[i + 1].gap_before && (line.size() >= 40 || line.ends_with("symbol:"))) {
       const std::string& next = text.lines[i + 1].text;
       const auto in_next = matcher.match(next);
       for (const char* glue : {"", " "}) {

@@ -20,6 +20,8 @@ struct Patterns {
   RE2 release{R"re(^\d+\.\d+\.\d+\S*$)re"};
   RE2 wsl_kernel{R"re(\b(\d+\.\d+\.\d+(?:\.\d+)?-(?:microsoft-standard(?:-WSL2)?\S*|\d+-Microsoft))\b)re"};
   RE2 kernel_line{R"re((?i)^\s*[-*]?\s*kernel(?: version| release)?\s*[:=]\s*(?:Linux )?(\d+\.\d+\.\d+\S*))re"};
+  // platform.platform(): "Linux-5.15.148-tegra-aarch64-with-glibc2.35"
+  RE2 python_platform{R"re(\bLinux-(\d+\.\d+\.\d+\S*?)-(x86_64|aarch64|ppc64le)-with-)re"};
   RE2 architecture_line{R"re(^\s*Architecture:\s+(x86-64|x86_64|arm64|aarch64)\s*$)re"};
   RE2 virtualization_line{R"re(^\s*Virtualization:\s+([a-z0-9-]+)\s*$)re"};
   RE2 os_release{R"re(^\s*(ID|ID_LIKE|VERSION_ID|VERSION_CODENAME|PRETTY_NAME)=["']?([^"']*)["']?\s*$)re"};
@@ -258,6 +260,9 @@ void read_line(const PastedText& text, std::size_t i, Machine& machine) {
   OperatingSystem& os = machine.os;
   StringPiece a, b, c;
   if (RE2::PartialMatch(piece(line), p.uname, &a, &b)) {
+    set_kernel(machine, text, i, view(a));
+    set_fact(os.architecture, std::string(view(b)), text, i);
+  } else if (line.find("-with-") != std::string::npos && RE2::PartialMatch(piece(line), p.python_platform, &a, &b)) {
     set_kernel(machine, text, i, view(a));
     set_fact(os.architecture, std::string(view(b)), text, i);
   } else if (RE2::PartialMatch(piece(line), p.kernel_line, &a)) {

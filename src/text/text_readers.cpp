@@ -8,7 +8,8 @@
 namespace gpuvet {
 namespace {
 
-constexpr TextReader readers[] = {read_system, read_nvidia_smi, read_driver, read_toolkits, read_python, read_containers};
+constexpr TextReader readers[] = {read_system, read_nvidia_smi, read_driver,   read_toolkits,
+                                  read_python, read_containers, read_gpu_names};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

@@ -32,6 +32,9 @@ void read_driver(const PastedText& text, const Knowledge& knowledge, Machine& ma
 // container_text.cpp: docker, podman, Kubernetes and Slurm commands, images, Dockerfiles, compose files.
 void read_containers(const PastedText& text, const Knowledge& knowledge, Machine& machine);
 
+// gpu_name_text.cpp: GPUs that are only named, in a program's line or in prose. After the others.
+void read_gpu_names(const PastedText& text, const Knowledge& knowledge, Machine& machine);
+
 /// Everything that a text tells: facts and observations. source "text".
 Machine machine_of_text(const PastedText& text, const SignatureMatcher& matcher, const Knowledge& knowledge);
 
