@@ -18,6 +18,9 @@
 #include <sstream>
 
 #include "diagnose/explain.h"
+#include "render/render.h"
+#include "render/report.h"
+#include "rules/observed.h"
 #include "rules/rule.h"
 #include "text/text_readers.h"
 
@@ -37,10 +40,43 @@ nlohmann::json beside(fs::path path) {
   return nlohmann::json::parse(contents(path));
 }
 
-Diagnosis answer(const fs::path& path) {
+struct Answer {
+  Machine machine;
+  Diagnosis diagnosis;
+};
+
+Answer whole_answer(const fs::path& path) {
   static const Knowledge knowledge;
   static const SignatureMatcher matcher(knowledge);
-  return explain(machine_of_text(make_pasted_text(path.filename().string(), contents(path)), matcher, knowledge), knowledge);
+  Answer answer;
+  answer.machine = machine_of_text(make_pasted_text(path.filename().string(), contents(path)), matcher, knowledge);
+  answer.diagnosis = explain(answer.machine, knowledge);
+  return answer;
+}
+
+Diagnosis answer(const fs::path& path) { return whole_answer(path).diagnosis; }
+
+/// A {name} that nothing was put in for. "{{.Runtimes}}" and "${HOME}" belong to commands.
+bool has_hole(std::string_view text) {
+  for (std::size_t open = text.find('{'); open != std::string_view::npos; open = text.find('{', open + 1)) {
+    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", open + 1);
+    const bool of_command = open > 0 && (text[open - 1] == '{' || text[open - 1] == '$');
+    if (!of_command && end != std::string_view::npos && end > open + 1 && text[end] == '}') return true;
+  }
+  return false;
+}
+
+/// What is said of a finding, whole.
+std::vector<std::string> words_of(const Finding& finding, const Machine& machine, Language language) {
+  const FindingText text = finding_text(finding, language);
+  std::vector<std::string> words{text.title, text.explanation, finding.confirm};
+  for (const Action& action : finding.repair) {
+    const RenderedAction rendered = render_action(action, machine, language);
+    words.push_back(rendered.text);
+    words.push_back(rendered.backup);
+    words.insert(words.end(), rendered.commands.begin(), rendered.commands.end());
+  }
+  return words;
 }
 
 std::string layer_of(const std::string& kind) {
@@ -111,6 +147,36 @@ TEST(Cases, Own) {
   }
   score.print("tests/cases");
   EXPECT_GE(score.right * 100, score.all * 95);
+}
+
+TEST(Cases, NothingIsLeftBlank) {
+  for (const char* root : {"tests/cases", "../shared/cases"}) {
+    const fs::path folder = fs::path(GPUVET_SOURCE_DIR) / root;
+    if (!fs::exists(folder)) continue;
+    for (const auto& file : fs::recursive_directory_iterator(folder)) {
+      if (file.path().extension() != ".txt" || file.path().filename() == "open.txt") continue;
+      const Answer answer = whole_answer(file.path());
+      for (const Finding& finding : answer.diagnosis.findings)
+        for (const Language language : {Language::English, Language::Chinese})
+          for (const std::string& words : words_of(finding, answer.machine, language))
+            EXPECT_FALSE(has_hole(words)) << file.path() << ", " << finding.kind << ": " << words;
+    }
+  }
+}
+
+// What a record advises where only a text is known.
+TEST(Cases, RepairsOfRecordsAreWhole) {
+  for (const RuleRecord& record : all_rule_records()) {
+    Finding finding;
+    finding.kind = record.slug;
+    finding.variant = "in-text";
+    complete_from_record(finding);
+    for (const Action& action : finding.repair)
+      for (const Language language : {Language::English, Language::Chinese}) {
+        const RenderedAction rendered = render_action(action, Machine(), language);
+        EXPECT_FALSE(has_hole(rendered.text)) << record.slug << ", " << action.type << ": " << rendered.text;
+      }
+  }
 }
 
 TEST(Cases, Shared) {
