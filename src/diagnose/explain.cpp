@@ -32,9 +32,7 @@ bool may_apply(const RuleRecord& record, Worlds worlds) {
 /// Evidence of both, none twice.
 void add_evidence(Finding& to, const Finding& from) {
   for (const Origin& origin : from.evidence) {
-    const bool known = std::ranges::any_of(to.evidence, [&](const Origin& o) {
-      return o.source == origin.source && o.line == origin.line && o.text == origin.text;
-    });
+    const bool known = std::ranges::find(to.evidence, origin) != to.evidence.end();
     if (!known && to.evidence.size() < most_evidence) to.evidence.push_back(origin);
   }
 }
@@ -162,13 +160,14 @@ void fit_to_system(const RuleContext& context, std::vector<Finding>& findings) {
   }
 }
 
-/// Order, root cause and verdict.
-Diagnosis concluded(std::vector<Finding> hypotheses, const Machine& machine, const Knowledge& knowledge) {
+/// Order, root cause and verdict; `text` is the context of the text alone.
+Diagnosis concluded(std::vector<Finding> hypotheses, const RuleContext& text) {
+  const Machine& machine = text.machine;
   Diagnosis diagnosis;
   diagnosis.of_text = true;
   diagnosis.findings = std::move(hypotheses);
   auto& findings = diagnosis.findings;
-  fit_to_system(make_rule_context(machine, knowledge, {}), findings);
+  fit_to_system(text, findings);
   std::vector<bool> explained;
   for (const Finding& finding : findings) explained.push_back(is_explained(findings, finding));
   const Finding* root = nullptr;
@@ -199,7 +198,7 @@ Diagnosis concluded(std::vector<Finding> hypotheses, const Machine& machine, con
   diagnosis.red_herrings = red_herrings(machine);
   std::vector<Finding> likely;
   std::ranges::copy_if(findings, std::back_inserter(likely), [](const Finding& f) { return f.rank >= sure_enough; });
-  diagnosis.codes = meanings_of_xids(machine, knowledge, likely, true);
+  diagnosis.codes = meanings_of_xids(machine, text.knowledge, likely, true);
   const bool broken = !root_kind.empty() && std::ranges::any_of(findings, [&](const Finding& f) {
     return f.kind == root_kind && f.severity == Severity::Error;
   });
@@ -277,10 +276,10 @@ HostSide host_side(const HostFacts& host, bool used) {
   return side;
 }
 
-std::vector<Finding> hypotheses_on_host(const Machine& text, const Machine& both, const HostFacts& host,
-                                        const Knowledge& knowledge, std::vector<Contradiction>& found) {
-  std::vector<Finding> hypotheses = findings_of_facts(make_rule_context(text, knowledge, {}));
-  const RuleContext context = make_rule_context(both, knowledge, host.purpose);
+std::vector<Finding> hypotheses_on_host(const RuleContext& text, const Machine& both, const HostFacts& host,
+                                        std::vector<Contradiction>& found) {
+  std::vector<Finding> hypotheses = findings_of_facts(text);
+  const RuleContext context = make_rule_context(both, text.knowledge, host.purpose);
   add_observed(context, hypotheses);
   doubt_what_host_rules_out(hypotheses, host.diagnosis, found);
   // Neither alone: a release in the text and a driver here. Only where a message of the text points the same way.
@@ -292,7 +291,7 @@ std::vector<Finding> hypotheses_on_host(const Machine& text, const Machine& both
   }
   const bool contradicted = std::ranges::any_of(found, &Contradiction::other_machine);
   for (const Finding& finding : host.diagnosis.findings)
-    if (finding.kind != "driver-healthy") add_of_machine(text, hypotheses, finding, contradicted);
+    if (finding.kind != "driver-healthy") add_of_machine(text.machine, hypotheses, finding, contradicted);
   return hypotheses;
 }
 
@@ -302,15 +301,19 @@ Diagnosis explain(const Machine& machine, const Knowledge& knowledge) {
   const RuleContext context = make_rule_context(machine, knowledge, {});
   std::vector<Finding> hypotheses = findings_of_facts(context);
   add_observed(context, hypotheses);
-  return concluded(std::move(hypotheses), machine, knowledge);
+  return concluded(std::move(hypotheses), context);
 }
 
 Diagnosis explain_on_host(const Machine& text, const HostFacts& host, const Knowledge& knowledge) {
   std::vector<Contradiction> found = contradictions(text, host.machine, knowledge);
   const bool used = host.same_machine || std::ranges::none_of(found, &Contradiction::other_machine);
-  Diagnosis diagnosis =
-      used ? concluded(hypotheses_on_host(text, joined(text, host.machine), host, knowledge, found), text, knowledge)
-           : explain(text, knowledge);
+  Diagnosis diagnosis;
+  if (used) {
+    const RuleContext context = make_rule_context(text, knowledge, {});
+    diagnosis = concluded(hypotheses_on_host(context, joined(text, host.machine), host, found), context);
+  } else {
+    diagnosis = explain(text, knowledge);
+  }
   diagnosis.contradictions = std::move(found);
   diagnosis.host = host_side(host, used);
   return diagnosis;

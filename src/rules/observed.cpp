@@ -81,10 +81,19 @@ std::vector<Rule> observed_rules() {
 Finding text_finding(double rank, std::initializer_list<const Observation*> evidence) {
   Finding finding;
   finding.rank = rank;
-  for (const Observation* observation : evidence) {
-    if (observation != nullptr && std::ranges::find(finding.evidence, observation->origin) == finding.evidence.end())
-      finding.evidence.push_back(observation->origin);
-  }
+  for (const Observation* observation : evidence)
+    if (observation != nullptr) finding.evidence.push_back(observation->origin);
+  return finding;
+}
+
+std::optional<Finding> finding_of_message(const Machine& machine, std::string_view meaning, double rank, std::string_view variant,
+                                          std::string_view action, std::string_view confirm) {
+  const Observation* message = observed(machine, meaning);
+  if (message == nullptr) return std::nullopt;
+  Finding finding = text_finding(rank, {message});
+  finding.variant = variant;
+  finding.repair = {make_action(std::string(action))};
+  finding.confirm = confirm;
   return finding;
 }
 

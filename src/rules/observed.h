@@ -30,6 +30,11 @@ const Signature* signature_of(const Observation& observation);
 /// A finding with its likelihood, from a text: `evidence` are the lines that speak for it, `rank` 0 … 1.
 Finding text_finding(double rank, std::initializer_list<const Observation*> evidence);
 
+/// A finding that one message decides, with a variant and a repair of its own; `confirm` empty: the record's command. Nothing:
+/// the text has no such message.
+std::optional<Finding> finding_of_message(const Machine& machine, std::string_view meaning, double rank, std::string_view variant,
+                                          std::string_view action, std::string_view confirm = {});
+
 /// Rules that weigh observations. Each gives the likelihood in `rank`; texts and repair are those of the kind's record
 /// ([explain]) unless the rule fills them.
 std::vector<Rule> observed_rules();

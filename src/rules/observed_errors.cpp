@@ -337,12 +337,7 @@ Result visible_devices(const Context& context) {
 
 /// Slurm's word for a job without GPU.
 Result no_gpu_from_slurm(const Context& context) {
-  const Observation* word = observed(context.machine, "slurm-no-gpu-given");
-  if (word == nullptr) return std::nullopt;
-  Finding finding = text_finding(0.96, {word});
-  finding.variant = "slurm";
-  finding.repair = {make_action("request-gpu-from-slurm")};
-  return finding;
+  return finding_of_message(context.machine, "slurm-no-gpu-given", 0.96, "slurm", "request-gpu-from-slurm");
 }
 
 /// Under WSL2 the driver is Windows' one, whoever asks for a newer.

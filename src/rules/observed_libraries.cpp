@@ -310,11 +310,14 @@ bool surely_old(const Context& context) {
 }
 
 /// PyTorch names the GPU and lists what it was built for: nothing is left open.
-Result told_by_torch(const Context& context, bool old) {
+bool told_by_torch(const Context& context) {
+  const Observation* gpu = observed(context.machine, "gpu-not-in-build");
+  return gpu != nullptr && capability_of(*gpu) && !targets_of_build(context).empty() && in_extension(context) == nullptr;
+}
+
+Finding in_words_of_torch(const Context& context) {
   const Observation* gpu = observed(context.machine, "gpu-not-in-build");
   const Observation* list = observed(context.machine, "build-architectures");
-  if (gpu == nullptr || list == nullptr || !capability_of(*gpu) || targets_of_build(context).empty()) return std::nullopt;
-  if (surely_old(context) != old || in_extension(context) != nullptr) return std::nullopt;
   Finding finding = text_finding(0.96, {gpu, list});
   finding.variant = "told";
   std::string targets(value_of(*list, "list"));
@@ -339,8 +342,7 @@ Result told_by_torch(const Context& context, bool old) {
 const Observation* named_gpu(const Context& context) { return observed(context.machine, "gpu-capability", {{"by", "name"}}); }
 
 Result arch_missing(const Context& context) {
-  if (auto told = told_by_torch(context, false)) return told;
-  if (told_by_torch(context, true)) return std::nullopt;
+  if (told_by_torch(context)) return surely_old(context) ? std::nullopt : Result(in_words_of_torch(context));
   const Observation* error = no_kernel(context);
   if (error == nullptr) return std::nullopt;
   const bool extension = in_extension(context) != nullptr;
@@ -363,8 +365,7 @@ Result not_compiled_for_gpu(const Context& context) {
 }
 
 Result arch_dropped(const Context& context) {
-  if (auto told = told_by_torch(context, true)) return told;
-  if (told_by_torch(context, false)) return std::nullopt;
+  if (told_by_torch(context)) return surely_old(context) ? Result(in_words_of_torch(context)) : std::nullopt;
   const Observation* error = no_kernel(context);
   if (error == nullptr) return std::nullopt;
   if (surely_old(context)) return text_finding(0.88, {error, named_gpu(context)});
@@ -378,24 +379,15 @@ Result extension_arch(const Context& context) {
 }
 
 Result linux_build_on_windows(const Context& context) {
-  const Observation* message = observed(context.machine, "bitsandbytes-linux-build-on-windows");
-  if (message == nullptr) return std::nullopt;
-  Finding finding = text_finding(0.93, {message});
-  finding.variant = "linux-build";
-  finding.repair = {make_action("install-bitsandbytes-for-windows")};
-  return finding;
+  return finding_of_message(context.machine, "bitsandbytes-linux-build-on-windows", 0.93, "linux-build",
+                            "install-bitsandbytes-for-windows");
 }
 
 /// mmcv, detectron2 and the like tell of an operator that it has no CUDA code.
 Result extension_without_cuda(const Context& context) {
-  const Observation* message = observed(context.machine, "extension-without-cuda");
-  if (message == nullptr) return std::nullopt;
-  Finding finding = text_finding(0.85, {message});
-  finding.variant = "extension";
-  finding.repair = {make_action("rebuild-extension-with-cuda")};
-  finding.confirm =
-      "python3 -c \"import torch; print(torch.cuda.is_available(), torch.version.cuda)\"   # True: torch itself is fine";
-  return finding;
+  return finding_of_message(
+      context.machine, "extension-without-cuda", 0.85, "extension", "rebuild-extension-with-cuda",
+      "python3 -c \"import torch; print(torch.cuda.is_available(), torch.version.cuda)\"   # True: torch itself is fine");
 }
 
 /// The installed build is for the CPU: its version or its own words say so, and no GPU was seen by it.

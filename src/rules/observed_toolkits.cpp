@@ -127,12 +127,7 @@ Result packages_without_compiler(const Context& context) {
 
 /// numba needs no nvcc, but libNVVM.
 Result no_nvvm(const Context& context) {
-  const Observation* missing = observed(context.machine, "nvvm-missing");
-  if (missing == nullptr) return std::nullopt;
-  Finding finding = text_finding(0.6, {missing});
-  finding.variant = "nvvm";
-  finding.repair = {make_action("install-nvvm-for-numba")};
-  return finding;
+  return finding_of_message(context.machine, "nvvm-missing", 0.6, "nvvm", "install-nvvm-for-numba");
 }
 
 /// NVRTC needs no toolkit, but the runtime's headers.

@@ -1,7 +1,6 @@
 #pragma once
 // Finds many literals in long text at once; of most places only one bit of a small table is looked at.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
