@@ -20,6 +20,7 @@ constexpr std::pair<const char*, Collector> collectors[] = {
     {"toolkits", collect_toolkits},
     {"shells", collect_shells},
     {"services", collect_services},
+    {"container-engines", collect_container_engines},
     {"kernel-log", collect_kernel_log},
 };
 

@@ -45,10 +45,12 @@ void collect_packages(System& system, const CollectOptions& options,
                       Machine& machine);  // packages_{dpkg,rpm,pacman}.cpp, package_history.cpp
 void collect_user_driver(System& system, const CollectOptions& options,
                          Machine& machine);  // loader_view.cpp, user_driver.cpp (after packages: owners)
-void collect_toolkits(System& system, const CollectOptions& options, Machine& machine);    // toolkits.cpp, host_compilers.cpp …
-void collect_shells(System& system, const CollectOptions& options, Machine& machine);      // shells.cpp: start-up files, forecast
-void collect_python(System& system, const CollectOptions& options, Machine& machine);      // python_environments.cpp …
-void collect_services(System& system, const CollectOptions& options, Machine& machine);    // services.cpp: services, processes
+void collect_toolkits(System& system, const CollectOptions& options, Machine& machine);  // toolkits.cpp, host_compilers.cpp …
+void collect_shells(System& system, const CollectOptions& options, Machine& machine);    // shells.cpp: start-up files, forecast
+void collect_python(System& system, const CollectOptions& options, Machine& machine);    // python_environments.cpp …
+void collect_services(System& system, const CollectOptions& options, Machine& machine);  // services.cpp: services, processes
+void collect_container_engines(System& system, const CollectOptions& options,
+                               Machine& machine);  // container_engines.cpp (after the environment)
 void collect_kernel_log(System& system, const CollectOptions& options, Machine& machine);  // kernel_log.cpp
 
 }  // namespace gpuvet

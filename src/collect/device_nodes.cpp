@@ -71,9 +71,10 @@ void judge_access(System& system, const User& user, DeviceNode& node) {
     return;
   }
   node.user_may_open = may_open_by_mode(node, user);
-  if (!system.is_live() || is_capability(node)) return;
+  if (is_capability(node)) return;
   const auto identity = system.identity();
-  if (!identity || !user.uid.is(identity->uid)) return;  // another user's environment is judged: only the mode can tell
+  // Another user's environment is judged: only the mode can tell.
+  if (system.is_live() && (!identity || !user.uid.is(identity->uid))) return;
   const auto answer = system.may_open(node.path);
   if (answer) {
     node.user_may_open = Fact<bool>::known(*answer, origin_of(node.path, "asked the kernel"));

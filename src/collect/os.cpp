@@ -61,6 +61,7 @@ void collect_os(System& system, const CollectOptions&, Machine& machine) {
   collect_virtualization(system, os);
   collect_worlds(system, machine.environment, os);
   collect_security(system, os);
+  collect_shared_memory(system, os);
 }
 
 }  // namespace gpuvet

@@ -9,6 +9,7 @@ void collect_release(System& system, OperatingSystem& os);   // os_release.cpp: 
 void collect_security(System& system, OperatingSystem& os);  // os_security.cpp: Secure Boot, lockdown, SELinux (after the worlds)
 void collect_virtualization(System& system,
                             OperatingSystem& os);  // os_virtualization.cpp: DMI, hypervisor, cloud (after the kernel)
+void collect_shared_memory(System& system, OperatingSystem& os);  // os_shared_memory.cpp: the size of /dev/shm
 void collect_worlds(System& system, const std::map<std::string, std::string>& environment,
                     OperatingSystem& os);  // os_worlds.cpp: WSL, container, Jetson
 

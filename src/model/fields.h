@@ -48,6 +48,7 @@ void visit_fields(Visitor&& v, auto&& o, const OperatingSystem*) {
   v("chassis_type", o.chassis_type);
   v("container", o.container);
   v("wsl", o.wsl);
+  v("shared_memory", o.shared_memory);
   v("jetson", o.jetson);
   v("boot_time", o.boot_time);
   v("uptime", o.uptime);
@@ -403,6 +404,25 @@ void visit_fields(Visitor&& v, auto&& o, const Service*) {
   v("log", o.log);
 }
 template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const ContainerRuntime*) {
+  v("name", o.name);
+  v("path", o.path);
+  v("found", o.found);
+  v("origin", o.origin);
+}
+
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const ContainerEngines*) {
+  v("docker", o.docker);
+  v("docker_snap", o.docker_snap);
+  v("docker_context", o.docker_context);
+  v("docker_runtimes", o.docker_runtimes);
+  v("docker_default_runtime", o.docker_default_runtime);
+  v("toolkit_hook", o.toolkit_hook);
+  v("refusals", o.refusals);
+}
+
+template <class Visitor>
 void visit_fields(Visitor&& v, auto&& o, const ToolkitComponent*) {
   v("name", o.name);
   v("version", o.version);
@@ -560,6 +580,7 @@ void visit_fields(Visitor&& v, auto&& o, const Machine*) {
   v("packages", o.packages);
   v("services", o.services);
   v("processes", o.processes);
+  v("container_engines", o.container_engines);
   v("toolkits", o.toolkits);
   v("shells", o.shells);
   v("python", o.python);

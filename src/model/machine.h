@@ -49,9 +49,10 @@ struct OperatingSystem {
   Fact<std::string>
       container;           ///< "docker", "podman", "kubernetes", "lxc", "apptainer", "enroot", "nspawn", …; absent outside one
   Fact<std::int64_t> wsl;  ///< 1 or 2; absent elsewhere
-  Fact<std::string> jetson;      ///< L4T release line of /etc/nv_tegra_release or device-tree model; absent elsewhere
-  Fact<std::int64_t> boot_time;  ///< seconds since the epoch (/proc/stat btime)
-  Fact<std::int64_t> uptime;     ///< seconds
+  Fact<std::int64_t> shared_memory;  ///< bytes that /dev/shm may hold; absent: no mount of its own, or one without a size
+  Fact<std::string> jetson;          ///< L4T release line of /etc/nv_tegra_release or device-tree model; absent elsewhere
+  Fact<std::int64_t> boot_time;      ///< seconds since the epoch (/proc/stat btime)
+  Fact<std::int64_t> uptime;         ///< seconds
   friend bool operator==(const OperatingSystem&, const OperatingSystem&) = default;
 };
 
@@ -507,6 +508,31 @@ struct Service {
   friend bool operator==(const Service&, const Service&) = default;
 };
 
+// ---- container engines -----------------------------------------------------------------------------------------------
+
+/// A runtime that an engine's configuration registers.
+struct ContainerRuntime {
+  std::string name;  ///< "nvidia"
+  std::string path;  ///< as written: "/usr/bin/nvidia-container-runtime", "nvidia-container-runtime"; empty: not told
+  Fact<bool> found;  ///< its program is there; not seen: nothing to look for
+  Origin origin;
+  friend bool operator==(const ContainerRuntime&, const ContainerRuntime&) = default;
+};
+
+/// What this machine starts containers with, and how it would bring a GPU into them.
+struct ContainerEngines {
+  Fact<std::string> docker;                             ///< program of the daemon: "/usr/bin/dockerd"; absent: none
+  Fact<std::string> docker_snap;                        ///< folder of the snap's Docker; absent: not installed
+  Fact<std::string> docker_context;                     ///< currentContext of the judged user; absent: the default one
+  Fact<std::vector<ContainerRuntime>> docker_runtimes;  ///< of daemon.json; absent: no such file
+  Fact<std::string> docker_default_runtime;             ///< absent: Docker's own
+  /// Program of the NVIDIA Container Toolkit by which Docker brings a GPU in ("/usr/bin/nvidia-container-runtime-hook"); absent:
+  /// looked everywhere, none there.
+  Fact<std::string> toolkit_hook;
+  std::vector<Origin> refusals;  ///< lines in which an engine was asked for a GPU and could not give one, newest last; at most 8
+  friend bool operator==(const ContainerEngines&, const ContainerEngines&) = default;
+};
+
 // ---- toolkits --------------------------------------------------------------------------------------------------------
 
 /// One entry of a toolkit's version.json.
@@ -710,6 +736,7 @@ struct Machine {
   Fact<std::vector<Service>> services;
   Fact<std::vector<std::string>> processes;  ///< command names of running processes that matter (nvidia-persistenced,
                                              ///< nv-fabricmanager, nvidia-cuda-mps-control, Xorg, …)
+  ContainerEngines container_engines;
   Toolkits toolkits;
   Shells shells;
   Python python;

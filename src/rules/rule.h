@@ -64,6 +64,8 @@ std::span<const Rule> user_driver_rules();
 std::span<const Rule> toolkit_rules();
 std::span<const Rule> runtime_library_rules();
 std::span<const Rule> framework_rules();
+std::span<const Rule> container_rules();
+std::span<const Rule> wsl_rules();
 /// All of them, along the chain. Inside a layer the more specific comes first: that order decides between equals.
 std::vector<Rule> all_rules();
 

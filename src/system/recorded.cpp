@@ -179,7 +179,12 @@ class RecordedSystem final : public System {
   Result<std::string> real_path(std::string_view path) override { return resolve(nodes_, path, true); }
 
   Result<ProcessIdentity> identity() override { return not_available("identity"); }
-  Result<bool> may_open(std::string_view) override { return not_available("access check"); }
+  Result<bool> may_open(std::string_view path) override {
+    const auto it = nodes_.find(std::string(path));
+    if (it != nodes_.end() && it->second.cgroup_denied)
+      return tl::unexpected(path_error(ErrorCode::Denied, path, "Operation not permitted"));
+    return not_available("access check");
+  }
   Result<CommandOutput> run(const std::vector<std::string>&, int, std::size_t) override { return not_available("command"); }
   Result<std::string> kernel_ring_buffer(std::size_t) override { return not_available("kernel ring buffer"); }
   Result<std::vector<std::string>> environment() override { return not_available("environment"); }

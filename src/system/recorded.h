@@ -18,7 +18,8 @@ struct RecordedTree {
     std::uint32_t mode = 0;  ///< 0: 0644 files, 0755 directories
     std::uint32_t uid = 0, gid = 0;
     std::uint32_t device_major = 0, device_minor = 0;
-    bool unreadable = false;  ///< reading or listing it is Denied
+    bool unreadable = false;     ///< reading or listing it is Denied
+    bool cgroup_denied = false;  ///< a device node that the control group's device rules refuse
   };
   std::map<std::string, Node, std::less<>> nodes;
 

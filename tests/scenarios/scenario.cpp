@@ -178,6 +178,7 @@ const std::map<std::string, Handler>& handlers() {
       {"dir", [](Loader& l, const Words& w, const std::string&, const std::string&) { l.builder.tree.add_directory(w.at(1)); }},
       {"node", [](Loader& l, const Words& w, const std::string&, const std::string&) { read_node(l, w); }},
       {"mode", [](Loader& l, const Words& w, const std::string&, const std::string&) { l.builder.tree.nodes.at(w.at(1)).mode = static_cast<std::uint32_t>(std::stoul(w.at(2), nullptr, 8)); }},
+      {"cgroup-denies", [](Loader& l, const Words& w, const std::string&, const std::string&) { l.builder.tree.nodes[w.at(1)].cgroup_denied = true; }},
       {"unreadable", [](Loader& l, const Words& w, const std::string&, const std::string&) { l.builder.tree.nodes[w.at(1)].unreadable = true; }},
       {"remove", [](Loader& l, const Words& w, const std::string&, const std::string&) { l.builder.remove(w.at(1)); }},
       {"elf", [](Loader& l, const Words& w, const std::string&, const std::string&) { l.builder.tree.remove(w.at(1)); l.builder.library(w[1], options_from(w, 2)); }},

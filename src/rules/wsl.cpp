@@ -1,0 +1,168 @@
+// What WSL shows of itself: the GPU's only node /dev/dxg, the driver libraries that Windows lends in /usr/lib/wsl/lib, and
+// whatever of a Linux driver stands in their way (NVIDIA CUDA on WSL User Guide; data/facts/wsl.tsv).
+
+#include <algorithm>
+#include <array>
+
+#include "model/release_version.h"
+#include "rules/container.h"
+#include "rules/driver_packages.h"
+#include "rules/evidence.h"
+#include "rules/user_driver.h"
+
+namespace gpuvet {
+
+std::span<const Rule> wsl_rules() {
+  using namespace wsl;
+  static constexpr std::array rules = {
+      Rule{"wsl1-not-wsl2", is_wsl1},
+      Rule{"wsl-windows-too-old", windows_too_old},
+      Rule{"wsl-linux-driver-installed-inside", linux_driver_inside},
+      Rule{"wsl-driver-libs-in-image-or-distro", foreign_driver_libraries},
+      Rule{"wsl-libcuda-so-not-in-ldcache", libraries_not_on_loader_path},
+      Rule{"wsl-windows-driver-too-old", windows_driver_too_old},
+  };
+  return rules;
+}
+
+namespace wsl {
+namespace {
+
+constexpr std::uint32_t first_branch_for_wsl = 495;  ///< facts/wsl.tsv, windows_driver_min
+
+/// Packages that bring a driver's module or its libraries for computing.
+std::vector<const Package*> linux_driver_packages(const Machine& machine) {
+  std::vector<const Package*> packages;
+  for (const DriverPackage& part : driver_packages(machine))
+    if (part.role == PackageRole::Module || part.role == PackageRole::Compute) packages.push_back(part.package);
+  return packages;
+}
+
+/// What a process gets instead of Windows' library; null: it gets Windows' own, or none. A stub or a compat copy is another
+/// story.
+const DriverLibrary* foreign_winner(const RuleContext& context) {
+  for (const DriverLibrary* winner : {context.libcuda, context.libnvml}) {
+    if (winner == nullptr || winner->bind_mounted) continue;
+    if (winner->kind == "driver" || winner->kind == "empty" || winner->kind == "not-elf" || winner->kind == "cut-off")
+      return winner;
+  }
+  return nullptr;
+}
+
+const DriverLibrary* lent_by_windows(const Machine& machine, std::string_view name) {
+  const auto* libraries = machine.user_driver.libraries.get();
+  if (libraries == nullptr) return nullptr;
+  const auto is_lent = [&](const DriverLibrary& library) { return library.kind == "wsl" && library.name == name; };
+  const auto found = std::ranges::find_if(*libraries, is_lent);
+  return found == libraries->end() ? nullptr : &*found;
+}
+
+/// The number in front of "-microsoft-standard-WSL2".
+std::optional<ReleaseVersion> kernel_number(const Machine& machine) {
+  const std::string* release = machine.os.kernel.get();
+  return release == nullptr ? std::nullopt : ReleaseVersion::parse(release->substr(0, release->find('-')));
+}
+
+Finding with_foreign_library(const DriverLibrary& winner, const Machine& machine) {
+  Finding finding;
+  finding.parameters["path"] = winner.path;
+  const std::string* version = winner.version.get();
+  finding.evidence.push_back({winner.path, 0,
+                              winner.kind == "empty" ? std::string("an empty file, found first")
+                                                     : "found first" + (version != nullptr ? ", driver " + *version : "")});
+  if (const DriverLibrary* lent = lent_by_windows(machine, winner.name))
+    finding.evidence.push_back({lent->path, 0, "the library of the Windows driver"});
+  return finding;
+}
+
+}  // namespace
+
+std::optional<Finding> is_wsl1(const RuleContext& context) {
+  Finding finding;
+  finding.evidence = {quote(context.machine.os.wsl, "/proc/sys/kernel/osrelease")};
+  finding.repair = {make_action("convert-to-wsl2")};
+  return finding;
+}
+
+std::optional<Finding> windows_too_old(const RuleContext& context) {
+  const Machine& machine = context.machine;
+  if (!machine.device_nodes.nodes.is_known() || device_node(machine, "/dev/dxg") != nullptr) return std::nullopt;
+  const auto kernel = kernel_number(machine);
+  const auto least = ReleaseVersion::parse("5.10.43.3");  // facts/wsl.tsv, wsl_kernel_min_microsoft
+  if (!kernel || !least) return std::nullopt;
+  Finding finding;
+  finding.variant = *kernel < *least ? "" : "no-dxg";
+  finding.parameters = {{"kernel", *machine.os.kernel.get()}};
+  finding.evidence = {quote(machine.os.kernel, "/proc/sys/kernel/osrelease", *machine.os.kernel.get()),
+                      {"/dev/dxg", 0, "not there"}};
+  if (finding.variant == "no-dxg") finding.repair.push_back(make_action("let-wsl-see-gpu"));
+  finding.repair.push_back(make_action("update-wsl"));
+  return finding;
+}
+
+std::optional<Finding> linux_driver_inside(const RuleContext& context) {
+  const auto packages = linux_driver_packages(context.machine);
+  if (packages.empty()) return std::nullopt;
+  const DriverLibrary* winner = foreign_winner(context);
+  Finding finding = winner != nullptr ? with_foreign_library(*winner, context.machine) : Finding{};
+  if (winner == nullptr) {
+    // Windows' libraries still come first: nothing is broken yet.
+    finding.variant = "harmless";
+    finding.severity = Severity::Note;
+  }
+  for (std::size_t i = 0; i < packages.size() && i < 4; ++i) finding.evidence.push_back(quote(*packages[i]));
+  finding.repair = {make_action("remove-linux-driver-from-wsl")};
+  return finding;
+}
+
+std::optional<Finding> foreign_driver_libraries(const RuleContext& context) {
+  const DriverLibrary* winner = foreign_winner(context);
+  const bool container = context.in(World::Container);
+  if (winner == nullptr || (!container && !linux_driver_packages(context.machine).empty())) return std::nullopt;
+  Finding finding = with_foreign_library(*winner, context.machine);
+  if (container) {
+    finding.repair = {make_action("remove-driver-libraries-from-image")};
+  } else {
+    finding.repair = {make_action("move-stray-library", {{"path", winner->path}})};
+  }
+  return finding;
+}
+
+std::optional<Finding> libraries_not_on_loader_path(const RuleContext& context) {
+  const UserDriver& driver = context.machine.user_driver;
+  const DriverLibrary* lent = lent_by_windows(context.machine, "libcuda.so.1");
+  if (lent == nullptr || context.libcuda != nullptr || driver.search_complete.is(false)) return std::nullopt;
+  // Where the driver store alone has it, Windows has not shown its libraries to this distribution.
+  if (!lent->path.starts_with("/usr/lib/wsl/lib/")) return std::nullopt;
+  Finding finding;
+  finding.evidence = {{lent->path, 0, "there, but the loader does not search its folder"}};
+  for (const SearchFolder& folder : context.machine.loader.folders)
+    if (folder.rule == "ld.so.conf") finding.evidence.push_back({folder.path, 0, "searched"});
+  if (finding.evidence.size() > 6) finding.evidence.resize(6);
+  finding.repair = {make_action("add-wsl-library-folder")};
+  return finding;
+}
+
+std::optional<Finding> windows_driver_too_old(const RuleContext& context) {
+  if (context.libcuda == nullptr || context.libcuda->kind != "wsl") return std::nullopt;
+  // What the finding of the other worlds says, with the repair on Windows' side.
+  if (auto finding = user_driver::driver_too_old_for_wheel(context)) {
+    finding->variant = "framework";
+    return finding;
+  }
+  if (auto finding = user_driver::driver_too_old_for_app(context)) {
+    finding->variant = "program";
+    return finding;
+  }
+  const std::string* text = context.libcuda->version.get();
+  const auto version = text != nullptr ? DriverVersion::parse(*text) : std::nullopt;
+  if (!version || version->branch >= first_branch_for_wsl) return std::nullopt;
+  Finding finding;
+  finding.parameters = {{"driver", version->text}};
+  finding.evidence = {quote(context.libcuda->version, context.libcuda->path, "driver " + *text)};
+  finding.repair = {make_action("update-driver-in-windows")};
+  return finding;
+}
+
+}  // namespace wsl
+}  // namespace gpuvet
