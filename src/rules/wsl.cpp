@@ -38,11 +38,21 @@ std::vector<const Package*> linux_driver_packages(const Machine& machine) {
   return packages;
 }
 
+/// A copy of Windows' own library: of the release that Windows lends, or that was mounted into the container.
+bool is_release_of_windows(const Machine& machine, const DriverLibrary& library) {
+  const std::string* version = library.version.get();
+  const auto* libraries = machine.user_driver.libraries.get();
+  if (version == nullptr || libraries == nullptr) return false;
+  return std::ranges::any_of(*libraries, [&](const DriverLibrary& other) {
+    return (other.kind == "wsl" || other.bind_mounted) && other.version.is(*version);
+  });
+}
+
 /// What a process gets instead of Windows' library; null: it gets Windows' own, or none. A stub or a compat copy is another
 /// story.
 const DriverLibrary* foreign_winner(const RuleContext& context) {
   for (const DriverLibrary* winner : {context.libcuda, context.libnvml}) {
-    if (winner == nullptr || winner->bind_mounted) continue;
+    if (winner == nullptr || winner->bind_mounted || is_release_of_windows(context.machine, *winner)) continue;
     if (winner->kind == "driver" || winner->kind == "empty" || winner->kind == "not-elf" || winner->kind == "cut-off")
       return winner;
   }
@@ -116,6 +126,7 @@ std::optional<Finding> linux_driver_inside(const RuleContext& context) {
 }
 
 std::optional<Finding> foreign_driver_libraries(const RuleContext& context) {
+  if (!context.in(World::Wsl2)) return std::nullopt;
   const DriverLibrary* winner = foreign_winner(context);
   const bool container = context.in(World::Container);
   if (winner == nullptr || (!container && !linux_driver_packages(context.machine).empty())) return std::nullopt;
