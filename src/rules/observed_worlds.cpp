@@ -46,7 +46,7 @@ const Observation* cuda_failure(const Context& context) {
 
 Result headers_missing(const Context& context) {
   const Observation* missing = observed(context.machine, "kernel-headers-missing");
-  if (missing == nullptr || context.in(World::Wsl1)) return std::nullopt;
+  if (missing == nullptr || context.in(World::Wsl1) || wsl2(context)) return std::nullopt;
   const auto* running = context.machine.os.kernel.get();
   const bool of_running = running == nullptr || *running == value_of(*missing, "kernel");
   return text_finding(of_running ? 0.92 : 0.3, {missing});
@@ -200,6 +200,67 @@ Result no_container_program(const Context& context) {
   return finding;
 }
 
+/// LXD and Incus start NVIDIA's tools for nvidia.runtime=true.
+Result no_lxd_hook(const Context& context) {
+  return finding_of_message(context.machine, "lxd-nvidia-hook-missing", 0.93, "lxd", "install-container-tools-for-lxd",
+                            "command -v nvidia-container-cli; ls /usr/share/lxc/hooks/nvidia");
+}
+
+/// The toolkit may not write the container's device rules: it runs without root's rights, or in a container itself.
+Result device_rules_refused(const Context& context) {
+  return finding_of_message(context.machine, "container-cgroup-not-permitted", 0.92, "device-rules",
+                            "leave-device-rules-to-outer-container",
+                            "grep -n no-cgroups /etc/nvidia-container-runtime/config.toml; docker info | grep -i rootless");
+}
+
+/// The toolkit is told to write no device rules, which only rootless containers can do without.
+Result told_to_write_no_rules(const Context& context) {
+  const Observation* setting = observed(context.machine, "toolkit-no-cgroups");
+  const Observation* refused = line_with(context, {"NVML: Unknown Error"});
+  if (refused == nullptr) refused = line_with(context, {"GPU access blocked by the operating system"});
+  if (setting == nullptr || refused == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.96, {setting, refused});
+  finding.variant = "no-cgroups";
+  finding.repair = {make_action("let-toolkit-write-device-rules")};
+  finding.confirm = "grep -n no-cgroups /etc/nvidia-container-runtime/config.toml";
+  return finding;
+}
+
+/// The toolkit knows no GPU of the name that the container asks for.
+Result gpu_not_on_host(const Context& context) {
+  const Observation* message = observed(context.machine, "container-cli-unknown-device");
+  if (message == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.85, {message});
+  finding.variant = "container";
+  finding.parameters = {{"device", std::string(value_of(*message, "device"))}};
+  finding.repair = {make_action("name-gpu-of-host-for-container")};
+  finding.confirm = "nvidia-smi -L; docker inspect CONTAINER | grep -e NVIDIA_VISIBLE_DEVICES -e DeviceIDs";
+  return finding;
+}
+
+/// slurmd was compiled without NVML, whatever the node has.
+Result slurm_without_nvml(const Context& context) {
+  return finding_of_message(
+      context.machine, "slurm-built-without-nvml", 0.93, "slurm-build", "build-slurm-with-nvml",
+      "ls /usr/lib*/slurm/gpu_nvml.so /usr/lib/*/slurm*/gpu_nvml.so; grep -i autodetect /etc/slurm/gres.conf");
+}
+
+/// What Docker from the snap says when it cannot bring in the GPU.
+Result snap_docker(const Context& context) {
+  const Observation* snap = observed(context.machine, "snap-docker");
+  if (snap == nullptr) return std::nullopt;
+  const Observation* failure = observed(context.machine, "container-cli-no-driver-library");
+  for (const char* id : {"docker-unknown-runtime-nvidia", "docker-no-device-driver", "container-cli-driver-not-loaded"})
+    if (failure == nullptr) failure = observed(context.machine, id);
+  return failure != nullptr ? Result(text_finding(0.94, {snap, failure})) : std::nullopt;
+}
+
+/// A Jetson's toolkit mounts the host's cuDNN and TensorRT, and the image has its own.
+Result jetson_image_with_libraries(const Context& context) {
+  return finding_of_message(context.machine, "toolkit-library-file-exists", 0.9, "jetson", "use-image-of-this-l4t",
+                            "head -1 /etc/nv_tegra_release; docker image inspect IMAGE --format '{{.RepoTags}}'");
+}
+
 /// CUDA came into the container, the libraries of the video codecs did not.
 Result without_video(const Context& context) {
   const Observation* missing = observed(context.machine, "driver-part-not-found");
@@ -349,6 +410,32 @@ Result toolkit_too_old(const Context& context) {
   return text_finding(in_container ? 0.93 : 0.6, {error, folder, observed(context.machine, "container-toolkit")});
 }
 
+/// The image has no nvidia-smi, it comes in with the driver: the variable alone asks nothing of Docker's own runtime.
+Result variable_was_no_request(const Context& context) {
+  const Observation* failed = line_with(context, {"exec: ", "nvidia-smi", "executable file not found"});
+  if (failed == nullptr) return std::nullopt;
+  for (const Observation* command : all_observed(context.machine, "container-command")) {
+    const std::string& line = command->origin.text;
+    const bool asks = line.find("--gpus") != std::string::npos || line.find("--runtime") != std::string::npos ||
+                      line.find("nvidia.com/gpu") != std::string::npos || line.find("nvidia-docker") != std::string::npos;
+    if (!asks && value_of(*command, "verb") == "run") return text_finding(0.85, {command, failed});
+  }
+  return std::nullopt;
+}
+
+/// Images for JetPack 4 have empty files where the runtime puts the host's libraries.
+Result jetson_without_runtime(const Context& context) {
+  const Observation* empty = line_with(context, {"/aarch64-linux-gnu/", "file too short"});
+  if (empty == nullptr) return std::nullopt;
+  const bool told = container(context) != nullptr || empty->place == "container" || context.in(World::Container);
+  Finding finding = text_finding(told ? 0.85 : 0.4, {empty});
+  finding.variant = "jetson";
+  finding.repair = {make_action("start-container-with-nvidia-runtime")};
+  finding.confirm =
+      "ls -lL /usr/lib/aarch64-linux-gnu/libnvinfer.so.* /usr/lib/aarch64-linux-gnu/libcudnn.so.*   # in the container";
+  return finding;
+}
+
 /// A container was started without asking for a GPU, and what runs in it sees none.
 Result not_given(const Context& context) {
   if (const Observation* none = observed(context.machine, "device-requests", {{"gpus", "no"}}))
@@ -432,6 +519,56 @@ Result linux_driver_in_wsl(const Context& context) {
   return std::nullopt;
 }
 
+/// What was typed or printed shows that somebody installs a Linux driver into WSL.
+const Observation* driver_installation(const Context& context) {
+  if (const Observation* package = observed(context.machine, "linux-driver-package-set-up")) return package;
+  if (const Observation* package = observed(context.machine, "linux-driver-package-installed")) return package;
+  for (const Observation* o : all_observed(context.machine, "wsl-no-kernel-module"))
+    if (!value_of(*o, "module").empty()) return o;
+  return nullptr;
+}
+
+Result linux_driver_told_in_wsl(const Context& context) {
+  if (!wsl2(context)) return std::nullopt;
+  const Observation* package = driver_installation(context);
+  const Observation* headers = observed(context.machine, "wsl-no-kernel-module");
+  if (package == nullptr && headers != nullptr) package = observed(context.machine, "driver-install-command");
+  if (package == nullptr) return std::nullopt;
+  if (headers == package) headers = nullptr;
+  return text_finding(0.92, {package, headers, cuda_failure(context)});
+}
+
+/// nvidia-smi comes with the driver of Windows; WSL puts its folder on PATH only for shells that wsl.exe starts.
+const Observation* smi_not_found_in_wsl(const Context& context) {
+  const Observation* missing = wsl2(context) ? observed(context.machine, "nvidia-smi-not-found") : nullptr;
+  return missing != nullptr && missing->place != "container" && !context.in(World::Container) && container(context) == nullptr
+             ? missing
+             : nullptr;
+}
+
+Result smi_off_path_in_wsl(const Context& context) {
+  const Observation* missing = smi_not_found_in_wsl(context);
+  if (missing == nullptr) return std::nullopt;
+  const Observation* elsewhere = observed(context.machine, "shell-by-ssh");
+  const Observation* there = line_with(context, {"/usr/lib/wsl/lib/"});
+  Finding finding = text_finding(elsewhere != nullptr || there != nullptr ? 0.9 : 0.45, {missing, elsewhere, there});
+  finding.variant = "smi-off-path";
+  finding.repair = {make_action("call-nvidia-smi-of-wsl")};
+  finding.confirm = "ls -l /usr/lib/wsl/lib/nvidia-smi /usr/lib/wsl/lib/libcuda.so.1; echo \"$PATH\"";
+  return finding;
+}
+
+Result no_driver_for_wsl(const Context& context) {
+  const Observation* missing = smi_not_found_in_wsl(context);
+  if (missing == nullptr) return std::nullopt;
+  const Observation* failure = cuda_failure(context);
+  Finding finding = text_finding(failure != nullptr ? 0.7 : 0.45, {missing, failure});
+  finding.variant = "no-smi";
+  finding.repair = {make_action("update-driver-in-windows")};
+  finding.confirm = "ls -l /dev/dxg /usr/lib/wsl/lib/; nvidia-smi.exe";
+  return finding;
+}
+
 Result windows_too_old(const Context& context) {
   const Observation* missing = observed(context.machine, "dxg-missing");
   if (missing != nullptr && wsl2(context)) return text_finding(0.88, {missing});
@@ -496,10 +633,18 @@ constexpr Rule rules[] = {
     {"nvidia-uvm-device-missing", uvm_node_missing},
     {"device-node-permissions", node_permissions},
     {"container-not-given-gpu", not_given},
+    {"container-not-given-gpu", variable_was_no_request},
+    {"container-not-given-gpu", jetson_without_runtime},
+    {"container-not-given-gpu", device_rules_refused},
+    {"container-not-given-gpu", told_to_write_no_rules},
     {"k8s-runtime-not-nvidia", runtime_is_runc},
     {"driver-capabilities-without-compute", without_compute},
     {"driver-capabilities-without-compute", without_video},
     {"container-toolkit-missing", no_container_program},
+    {"container-toolkit-missing", no_lxd_hook},
+    {"docker-snap-conflict", snap_docker},
+    {"cuda-visible-devices-wrong", gpu_not_on_host},
+    {"nvml-missing", slurm_without_nvml},
     {"container-lost-gpu-after-daemon-reload", lost_after_reload},
     {"container-toolkit-too-old-for-driver", toolkit_too_old},
     {"nvml-missing", nvml_of_container},
@@ -509,10 +654,14 @@ constexpr Rule rules[] = {
     {"package-manager-blocked", program_wants_other_driver},
     {"docker-desktop-vm-no-gpu", desktop_vm},
     {"stale-driver-libs-in-container", stale_libraries},
+    {"stale-driver-libs-in-container", jetson_image_with_libraries},
     {"driver-not-installed", driver_not_listed},
     {"wsl-libcuda-not-symlink-warning", link_warning},
     {"wsl-dxcore-message-on-bare-metal", dxcore_message},
     {"wsl-linux-driver-installed-inside", linux_driver_in_wsl},
+    {"wsl-linux-driver-installed-inside", linux_driver_told_in_wsl},
+    {"wsl-libcuda-so-not-in-ldcache", smi_off_path_in_wsl},
+    {"wsl-windows-driver-too-old", no_driver_for_wsl},
     {"wsl-windows-too-old", windows_too_old},
     {"wsl1-not-wsl2", wsl1},
     {"wsl-gpu-in-tcc-mode", tcc_mode},
