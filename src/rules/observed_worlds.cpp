@@ -208,9 +208,14 @@ Result no_lxd_hook(const Context& context) {
 
 /// The toolkit may not write the container's device rules: it runs without root's rights, or in a container itself.
 Result device_rules_refused(const Context& context) {
-  return finding_of_message(context.machine, "container-cgroup-not-permitted", 0.92, "device-rules",
-                            "leave-device-rules-to-outer-container",
-                            "grep -n no-cgroups /etc/nvidia-container-runtime/config.toml; docker info | grep -i rootless");
+  const Observation* refused = observed(context.machine, "container-cgroup-not-permitted");
+  if (refused == nullptr) return std::nullopt;
+  // A filter that the kernel does not take may also be a kernel without eBPF for devices.
+  Finding finding = text_finding(refused->signature == "container-device-filter-failed" ? 0.55 : 0.92, {refused});
+  finding.variant = "device-rules";
+  finding.repair = {make_action("leave-device-rules-to-outer-container")};
+  finding.confirm = "grep -n no-cgroups /etc/nvidia-container-runtime/config.toml; docker info | grep -i rootless";
+  return finding;
 }
 
 /// The toolkit is told to write no device rules, which only rootless containers can do without.
@@ -341,6 +346,19 @@ Result nvml_of_container(const Context& context) {
   Finding finding = text_finding(0.6, {missing});
   finding.variant = "told-container";
   finding.repair = {make_action("ldconfig-in-container"), make_action("pass-gpu-into-container")};
+  return finding;
+}
+
+/// NVIDIA's tool runs beside the container engine and finds no driver there.
+Result nvml_of_engine(const Context& context) {
+  const Observation* missing = line_with(context, {"nvidia-container-cli", "load library failed", "libnvidia-ml.so.1"});
+  if (missing == nullptr || wsl2(context) || observed(context.machine, "windows") != nullptr) return std::nullopt;
+  Finding finding = text_finding(0.6, {missing});
+  finding.variant = "engine";
+  finding.repair = {make_action("install-driver-where-engine-runs")};
+  finding.confirm =
+      "nvidia-smi; docker info --format \"{{.OperatingSystem}}\"; snap list docker; grep -n root "
+      "/etc/nvidia-container-runtime/config.toml";
   return finding;
 }
 
@@ -528,14 +546,30 @@ const Observation* driver_installation(const Context& context) {
   return nullptr;
 }
 
+/// A command that installs a driver; what Ubuntu's shell proposes for a program that is not there is no such command.
+const Observation* driver_command(const Context& context) {
+  const Observation* proposal = line_with(context, {"but can be installed with"});
+  for (const Observation* command : all_observed(context.machine, "driver-install-command")) {
+    const bool proposed =
+        proposal != nullptr && command->origin.line > proposal->origin.line && command->origin.line < proposal->origin.line + 12;
+    if (!proposed) return command;
+  }
+  return nullptr;
+}
+
 Result linux_driver_told_in_wsl(const Context& context) {
   if (!wsl2(context)) return std::nullopt;
   const Observation* package = driver_installation(context);
   const Observation* headers = observed(context.machine, "wsl-no-kernel-module");
-  if (package == nullptr && headers != nullptr) package = observed(context.machine, "driver-install-command");
+  if (package == nullptr && headers != nullptr) package = driver_command(context);
+  double rank = 0.92;
+  if (package == nullptr && observed(context.machine, "smi-works") == nullptr) {
+    package = driver_command(context);
+    rank = 0.7;
+  }
   if (package == nullptr) return std::nullopt;
   if (headers == package) headers = nullptr;
-  return text_finding(0.92, {package, headers, cuda_failure(context)});
+  return text_finding(rank, {package, headers, cuda_failure(context)});
 }
 
 /// nvidia-smi comes with the driver of Windows; WSL puts its folder on PATH only for shells that wsl.exe starts.
@@ -551,7 +585,11 @@ Result smi_off_path_in_wsl(const Context& context) {
   if (missing == nullptr) return std::nullopt;
   const Observation* elsewhere = observed(context.machine, "shell-by-ssh");
   const Observation* there = line_with(context, {"/usr/lib/wsl/lib/"});
-  Finding finding = text_finding(elsewhere != nullptr || there != nullptr ? 0.9 : 0.45, {missing, elsewhere, there});
+  // sudo has a PATH of its own (secure_path).
+  if (there == nullptr && missing->origin.text.find("sudo: ") != std::string::npos) there = missing;
+  if (there == missing) elsewhere = missing;
+  Finding finding = text_finding(elsewhere != nullptr || there != nullptr ? 0.9 : 0.45,
+                                 {missing, elsewhere == missing ? nullptr : elsewhere, there == missing ? nullptr : there});
   finding.variant = "smi-off-path";
   finding.repair = {make_action("call-nvidia-smi-of-wsl")};
   finding.confirm = "ls -l /usr/lib/wsl/lib/nvidia-smi /usr/lib/wsl/lib/libcuda.so.1; echo \"$PATH\"";
@@ -562,6 +600,7 @@ Result no_driver_for_wsl(const Context& context) {
   const Observation* missing = smi_not_found_in_wsl(context);
   if (missing == nullptr) return std::nullopt;
   const Observation* failure = cuda_failure(context);
+  if (failure == nullptr) failure = observed(context.machine, "no-driver-seen");
   Finding finding = text_finding(failure != nullptr ? 0.7 : 0.45, {missing, failure});
   finding.variant = "no-smi";
   finding.repair = {make_action("update-driver-in-windows")};
@@ -573,6 +612,17 @@ Result windows_too_old(const Context& context) {
   const Observation* missing = observed(context.machine, "dxg-missing");
   if (missing != nullptr && wsl2(context)) return text_finding(0.88, {missing});
   const Observation* build = observed(context.machine, "windows-build-before-wsl-gpu");
+  // Docker Desktop starts containers in WSL. Where NVIDIA's tool sees no WSL with a GPU there, it looks for a Linux driver.
+  const Observation* desktop = observed(context.machine, "windows") != nullptr && !wsl2(context)
+                                   ? line_with(context, {"nvidia-container-cli", "libnvidia-ml.so.1", "cannot open"})
+                                   : nullptr;
+  if (desktop != nullptr) {
+    Finding finding = text_finding(build != nullptr ? 0.93 : 0.85, {build, desktop});
+    finding.variant = "docker-desktop";
+    finding.repair = {make_action("update-wsl"), make_action("update-driver-in-windows")};
+    finding.confirm = "winver; wsl --version; docker run --rm -v /dev:/hostdev busybox ls -l /hostdev/dxg";
+    return finding;
+  }
   const bool told = observed(context.machine, "wsl-told") != nullptr || line_with(context, {"WSL"}) != nullptr;
   if (build == nullptr || (!wsl2(context) && !told)) return std::nullopt;
   const Observation* failure = cuda_failure(context);
@@ -648,6 +698,7 @@ constexpr Rule rules[] = {
     {"container-lost-gpu-after-daemon-reload", lost_after_reload},
     {"container-toolkit-too-old-for-driver", toolkit_too_old},
     {"nvml-missing", nvml_of_container},
+    {"nvml-missing", nvml_of_engine},
     {"libcuda-missing", driver_part_missing},
     {"cdi-device-unresolvable", engine_without_cdi},
     {"package-manager-blocked", packages_of_newer_distribution},
