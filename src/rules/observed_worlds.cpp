@@ -351,7 +351,7 @@ Result nvml_of_container(const Context& context) {
 
 /// NVIDIA's tool runs beside the container engine and finds no driver there.
 Result nvml_of_engine(const Context& context) {
-  const Observation* missing = line_with(context, {"nvidia-container-cli", "load library failed", "libnvidia-ml.so.1"});
+  const Observation* missing = observed(context.machine, "container-cli-no-driver-library");
   if (missing == nullptr || wsl2(context) || observed(context.machine, "windows") != nullptr) return std::nullopt;
   Finding finding = text_finding(0.6, {missing});
   finding.variant = "engine";
@@ -614,7 +614,7 @@ Result windows_too_old(const Context& context) {
   const Observation* build = observed(context.machine, "windows-build-before-wsl-gpu");
   // Docker Desktop starts containers in WSL. Where NVIDIA's tool sees no WSL with a GPU there, it looks for a Linux driver.
   const Observation* desktop = observed(context.machine, "windows") != nullptr && !wsl2(context)
-                                   ? line_with(context, {"nvidia-container-cli", "libnvidia-ml.so.1", "cannot open"})
+                                   ? observed(context.machine, "container-cli-no-driver-library")
                                    : nullptr;
   if (desktop != nullptr) {
     Finding finding = text_finding(build != nullptr ? 0.93 : 0.85, {build, desktop});
