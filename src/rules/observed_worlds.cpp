@@ -212,9 +212,12 @@ Result device_rules_refused(const Context& context) {
   if (refused == nullptr) return std::nullopt;
   // A filter that the kernel does not take may also be a kernel without eBPF for devices.
   Finding finding = text_finding(refused->signature == "container-device-filter-failed" ? 0.55 : 0.92, {refused});
-  finding.variant = "device-rules";
-  finding.repair = {make_action("leave-device-rules-to-outer-container")};
-  finding.confirm = "grep -n no-cgroups /etc/nvidia-container-runtime/config.toml; docker info | grep -i rootless";
+  // Enroot's hook calls the tool itself, with --no-cgroups, and reads no config.toml.
+  const bool enroot = refused->origin.text.find("pyxis") != std::string::npos || line_with(context, {"enroot"}) != nullptr;
+  finding.variant = enroot ? "device-rules-enroot" : "device-rules";
+  finding.repair = {make_action(enroot ? "update-libnvidia-container-on-node" : "leave-device-rules-to-outer-container")};
+  finding.confirm = enroot ? "nvidia-container-cli --version; grep -n no-cgroups /etc/enroot/hooks.d/98-nvidia.sh"
+                           : "grep -n no-cgroups /etc/nvidia-container-runtime/config.toml; docker info | grep -i rootless";
   return finding;
 }
 
@@ -248,6 +251,27 @@ Result slurm_without_nvml(const Context& context) {
   return finding_of_message(
       context.machine, "slurm-built-without-nvml", 0.93, "slurm-build", "build-slurm-with-nvml",
       "ls /usr/lib*/slurm/gpu_nvml.so /usr/lib/*/slurm*/gpu_nvml.so; grep -i autodetect /etc/slurm/gres.conf");
+}
+
+/// A node has another number after a reboot, another card or another driver; the specification names the old one.
+Result cdi_node_gone(const Context& context) {
+  const Observation* gone = observed(context.machine, "cdi-host-device-gone");
+  if (gone == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.94, {gone});
+  finding.variant = "node";
+  finding.parameters = {{"path", std::string(value_of(*gone, "path"))}};
+  finding.repair = {make_action("generate-cdi-specification")};
+  finding.confirm = "ls -l /dev/dri /dev/nvidia*; grep -n \"path: /dev/\" /etc/cdi/*.yaml /var/run/cdi/*.yaml";
+  return finding;
+}
+
+/// The toolkit compares a node's number with the driver's.
+Result node_of_other_number(const Context& context) {
+  const Observation* message = observed(context.machine, "container-cli-invalid-node");
+  if (message == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.9, {message});
+  finding.repair = {make_action("recreate-device-node", {{"node", std::string(value_of(*message, "path"))}})};
+  return finding;
 }
 
 /// What Docker from the snap says when it cannot bring in the GPU.
@@ -693,6 +717,8 @@ constexpr Rule rules[] = {
     {"container-toolkit-missing", no_container_program},
     {"container-toolkit-missing", no_lxd_hook},
     {"docker-snap-conflict", snap_docker},
+    {"cdi-spec-stale", cdi_node_gone},
+    {"device-major-mismatch", node_of_other_number},
     {"cuda-visible-devices-wrong", gpu_not_on_host},
     {"nvml-missing", slurm_without_nvml},
     {"container-lost-gpu-after-daemon-reload", lost_after_reload},
