@@ -46,7 +46,7 @@ const Observation* cuda_failure(const Context& context) {
 
 Result headers_missing(const Context& context) {
   const Observation* missing = observed(context.machine, "kernel-headers-missing");
-  if (missing == nullptr || context.in(World::Wsl1)) return std::nullopt;
+  if (missing == nullptr || context.in(World::Wsl1) || wsl2(context)) return std::nullopt;
   const auto* running = context.machine.os.kernel.get();
   const bool of_running = running == nullptr || *running == value_of(*missing, "kernel");
   return text_finding(of_running ? 0.92 : 0.3, {missing});
@@ -200,6 +200,96 @@ Result no_container_program(const Context& context) {
   return finding;
 }
 
+/// LXD and Incus start NVIDIA's tools for nvidia.runtime=true.
+Result no_lxd_hook(const Context& context) {
+  return finding_of_message(context.machine, "lxd-nvidia-hook-missing", 0.93, "lxd", "install-container-tools-for-lxd",
+                            "command -v nvidia-container-cli; ls /usr/share/lxc/hooks/nvidia");
+}
+
+/// The toolkit may not write the container's device rules: it runs without root's rights, or in a container itself.
+Result device_rules_refused(const Context& context) {
+  const Observation* refused = observed(context.machine, "container-cgroup-not-permitted");
+  if (refused == nullptr) return std::nullopt;
+  // A filter that the kernel does not take may also be a kernel without eBPF for devices.
+  Finding finding = text_finding(refused->signature == "container-device-filter-failed" ? 0.55 : 0.92, {refused});
+  // Enroot's hook calls the tool itself, with --no-cgroups, and reads no config.toml.
+  const bool enroot = refused->origin.text.find("pyxis") != std::string::npos || line_with(context, {"enroot"}) != nullptr;
+  finding.variant = enroot ? "device-rules-enroot" : "device-rules";
+  finding.repair = {make_action(enroot ? "update-libnvidia-container-on-node" : "leave-device-rules-to-outer-container")};
+  finding.confirm = enroot ? "nvidia-container-cli --version; grep -n no-cgroups /etc/enroot/hooks.d/98-nvidia.sh"
+                           : "grep -n no-cgroups /etc/nvidia-container-runtime/config.toml; docker info | grep -i rootless";
+  return finding;
+}
+
+/// The toolkit is told to write no device rules, which only rootless containers can do without.
+Result told_to_write_no_rules(const Context& context) {
+  const Observation* setting = observed(context.machine, "toolkit-no-cgroups");
+  const Observation* refused = line_with(context, {"NVML: Unknown Error"});
+  if (refused == nullptr) refused = line_with(context, {"GPU access blocked by the operating system"});
+  if (setting == nullptr || refused == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.96, {setting, refused});
+  finding.variant = "no-cgroups";
+  finding.repair = {make_action("let-toolkit-write-device-rules")};
+  finding.confirm = "grep -n no-cgroups /etc/nvidia-container-runtime/config.toml";
+  return finding;
+}
+
+/// The toolkit knows no GPU of the name that the container asks for.
+Result gpu_not_on_host(const Context& context) {
+  const Observation* message = observed(context.machine, "container-cli-unknown-device");
+  if (message == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.85, {message});
+  finding.variant = "container";
+  finding.parameters = {{"device", std::string(value_of(*message, "device"))}};
+  finding.repair = {make_action("name-gpu-of-host-for-container")};
+  finding.confirm = "nvidia-smi -L; docker inspect CONTAINER | grep -e NVIDIA_VISIBLE_DEVICES -e DeviceIDs";
+  return finding;
+}
+
+/// slurmd was compiled without NVML, whatever the node has.
+Result slurm_without_nvml(const Context& context) {
+  return finding_of_message(
+      context.machine, "slurm-built-without-nvml", 0.93, "slurm-build", "build-slurm-with-nvml",
+      "ls /usr/lib*/slurm/gpu_nvml.so /usr/lib/*/slurm*/gpu_nvml.so; grep -i autodetect /etc/slurm/gres.conf");
+}
+
+/// A node has another number after a reboot, another card or another driver; the specification names the old one.
+Result cdi_node_gone(const Context& context) {
+  const Observation* gone = observed(context.machine, "cdi-host-device-gone");
+  if (gone == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.94, {gone});
+  finding.variant = "node";
+  finding.parameters = {{"path", std::string(value_of(*gone, "path"))}};
+  finding.repair = {make_action("generate-cdi-specification")};
+  finding.confirm = "ls -l /dev/dri /dev/nvidia*; grep -n \"path: /dev/\" /etc/cdi/*.yaml /var/run/cdi/*.yaml";
+  return finding;
+}
+
+/// The toolkit compares a node's number with the driver's.
+Result node_of_other_number(const Context& context) {
+  const Observation* message = observed(context.machine, "container-cli-invalid-node");
+  if (message == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.9, {message});
+  finding.repair = {make_action("recreate-device-node", {{"node", std::string(value_of(*message, "path"))}})};
+  return finding;
+}
+
+/// What Docker from the snap says when it cannot bring in the GPU.
+Result snap_docker(const Context& context) {
+  const Observation* snap = observed(context.machine, "snap-docker");
+  if (snap == nullptr) return std::nullopt;
+  const Observation* failure = observed(context.machine, "container-cli-no-driver-library");
+  for (const char* id : {"docker-unknown-runtime-nvidia", "docker-no-device-driver", "container-cli-driver-not-loaded"})
+    if (failure == nullptr) failure = observed(context.machine, id);
+  return failure != nullptr ? Result(text_finding(0.94, {snap, failure})) : std::nullopt;
+}
+
+/// A Jetson's toolkit mounts the host's cuDNN and TensorRT, and the image has its own.
+Result jetson_image_with_libraries(const Context& context) {
+  return finding_of_message(context.machine, "toolkit-library-file-exists", 0.9, "jetson", "use-image-of-this-l4t",
+                            "head -1 /etc/nv_tegra_release; docker image inspect IMAGE --format '{{.RepoTags}}'");
+}
+
 /// CUDA came into the container, the libraries of the video codecs did not.
 Result without_video(const Context& context) {
   const Observation* missing = observed(context.machine, "driver-part-not-found");
@@ -283,6 +373,19 @@ Result nvml_of_container(const Context& context) {
   return finding;
 }
 
+/// NVIDIA's tool runs beside the container engine and finds no driver there.
+Result nvml_of_engine(const Context& context) {
+  const Observation* missing = observed(context.machine, "container-cli-no-driver-library");
+  if (missing == nullptr || wsl2(context) || observed(context.machine, "windows") != nullptr) return std::nullopt;
+  Finding finding = text_finding(0.6, {missing});
+  finding.variant = "engine";
+  finding.repair = {make_action("install-driver-where-engine-runs")};
+  finding.confirm =
+      "nvidia-smi; docker info --format \"{{.OperatingSystem}}\"; snap list docker; grep -n root "
+      "/etc/nvidia-container-runtime/config.toml";
+  return finding;
+}
+
 /// An engine that knows no CDI takes the device's name for a path.
 Result engine_without_cdi(const Context& context) {
   const Observation* message = line_with(context, {"stat nvidia.com/gpu="});
@@ -347,6 +450,32 @@ Result toolkit_too_old(const Context& context) {
   if (error == nullptr || (!wsl2(context) && folder == nullptr)) return std::nullopt;
   const bool in_container = container(context) != nullptr || context.in(World::Container) || error->place == "container";
   return text_finding(in_container ? 0.93 : 0.6, {error, folder, observed(context.machine, "container-toolkit")});
+}
+
+/// The image has no nvidia-smi, it comes in with the driver: the variable alone asks nothing of Docker's own runtime.
+Result variable_was_no_request(const Context& context) {
+  const Observation* failed = line_with(context, {"exec: ", "nvidia-smi", "executable file not found"});
+  if (failed == nullptr) return std::nullopt;
+  for (const Observation* command : all_observed(context.machine, "container-command")) {
+    const std::string& line = command->origin.text;
+    const bool asks = line.find("--gpus") != std::string::npos || line.find("--runtime") != std::string::npos ||
+                      line.find("nvidia.com/gpu") != std::string::npos || line.find("nvidia-docker") != std::string::npos;
+    if (!asks && value_of(*command, "verb") == "run") return text_finding(0.85, {command, failed});
+  }
+  return std::nullopt;
+}
+
+/// Images for JetPack 4 have empty files where the runtime puts the host's libraries.
+Result jetson_without_runtime(const Context& context) {
+  const Observation* empty = line_with(context, {"/aarch64-linux-gnu/", "file too short"});
+  if (empty == nullptr) return std::nullopt;
+  const bool told = container(context) != nullptr || empty->place == "container" || context.in(World::Container);
+  Finding finding = text_finding(told ? 0.85 : 0.4, {empty});
+  finding.variant = "jetson";
+  finding.repair = {make_action("start-container-with-nvidia-runtime")};
+  finding.confirm =
+      "ls -lL /usr/lib/aarch64-linux-gnu/libnvinfer.so.* /usr/lib/aarch64-linux-gnu/libcudnn.so.*   # in the container";
+  return finding;
 }
 
 /// A container was started without asking for a GPU, and what runs in it sees none.
@@ -432,10 +561,92 @@ Result linux_driver_in_wsl(const Context& context) {
   return std::nullopt;
 }
 
+/// What was typed or printed shows that somebody installs a Linux driver into WSL.
+const Observation* driver_installation(const Context& context) {
+  if (const Observation* package = observed(context.machine, "linux-driver-package-set-up")) return package;
+  if (const Observation* package = observed(context.machine, "linux-driver-package-installed")) return package;
+  for (const Observation* o : all_observed(context.machine, "wsl-no-kernel-module"))
+    if (!value_of(*o, "module").empty()) return o;
+  return nullptr;
+}
+
+/// A command that installs a driver; what Ubuntu's shell proposes for a program that is not there is no such command.
+const Observation* driver_command(const Context& context) {
+  const Observation* proposal = line_with(context, {"but can be installed with"});
+  for (const Observation* command : all_observed(context.machine, "driver-install-command")) {
+    const bool proposed =
+        proposal != nullptr && command->origin.line > proposal->origin.line && command->origin.line < proposal->origin.line + 12;
+    if (!proposed) return command;
+  }
+  return nullptr;
+}
+
+Result linux_driver_told_in_wsl(const Context& context) {
+  if (!wsl2(context)) return std::nullopt;
+  const Observation* package = driver_installation(context);
+  const Observation* headers = observed(context.machine, "wsl-no-kernel-module");
+  if (package == nullptr && headers != nullptr) package = driver_command(context);
+  double rank = 0.92;
+  if (package == nullptr && observed(context.machine, "smi-works") == nullptr) {
+    package = driver_command(context);
+    rank = 0.7;
+  }
+  if (package == nullptr) return std::nullopt;
+  if (headers == package) headers = nullptr;
+  return text_finding(rank, {package, headers, cuda_failure(context)});
+}
+
+/// nvidia-smi comes with the driver of Windows; WSL puts its folder on PATH only for shells that wsl.exe starts.
+const Observation* smi_not_found_in_wsl(const Context& context) {
+  const Observation* missing = wsl2(context) ? observed(context.machine, "nvidia-smi-not-found") : nullptr;
+  return missing != nullptr && missing->place != "container" && !context.in(World::Container) && container(context) == nullptr
+             ? missing
+             : nullptr;
+}
+
+Result smi_off_path_in_wsl(const Context& context) {
+  const Observation* missing = smi_not_found_in_wsl(context);
+  if (missing == nullptr) return std::nullopt;
+  const Observation* elsewhere = observed(context.machine, "shell-by-ssh");
+  const Observation* there = line_with(context, {"/usr/lib/wsl/lib/"});
+  // sudo has a PATH of its own (secure_path).
+  if (there == nullptr && missing->origin.text.find("sudo: ") != std::string::npos) there = missing;
+  if (there == missing) elsewhere = missing;
+  Finding finding = text_finding(elsewhere != nullptr || there != nullptr ? 0.9 : 0.45,
+                                 {missing, elsewhere == missing ? nullptr : elsewhere, there == missing ? nullptr : there});
+  finding.variant = "smi-off-path";
+  finding.repair = {make_action("call-nvidia-smi-of-wsl")};
+  finding.confirm = "ls -l /usr/lib/wsl/lib/nvidia-smi /usr/lib/wsl/lib/libcuda.so.1; echo \"$PATH\"";
+  return finding;
+}
+
+Result no_driver_for_wsl(const Context& context) {
+  const Observation* missing = smi_not_found_in_wsl(context);
+  if (missing == nullptr) return std::nullopt;
+  const Observation* failure = cuda_failure(context);
+  if (failure == nullptr) failure = observed(context.machine, "no-driver-seen");
+  Finding finding = text_finding(failure != nullptr ? 0.7 : 0.45, {missing, failure});
+  finding.variant = "no-smi";
+  finding.repair = {make_action("update-driver-in-windows")};
+  finding.confirm = "ls -l /dev/dxg /usr/lib/wsl/lib/; nvidia-smi.exe";
+  return finding;
+}
+
 Result windows_too_old(const Context& context) {
   const Observation* missing = observed(context.machine, "dxg-missing");
   if (missing != nullptr && wsl2(context)) return text_finding(0.88, {missing});
   const Observation* build = observed(context.machine, "windows-build-before-wsl-gpu");
+  // Docker Desktop starts containers in WSL. Where NVIDIA's tool sees no WSL with a GPU there, it looks for a Linux driver.
+  const Observation* desktop = observed(context.machine, "windows") != nullptr && !wsl2(context)
+                                   ? observed(context.machine, "container-cli-no-driver-library")
+                                   : nullptr;
+  if (desktop != nullptr) {
+    Finding finding = text_finding(build != nullptr ? 0.93 : 0.85, {build, desktop});
+    finding.variant = "docker-desktop";
+    finding.repair = {make_action("update-wsl"), make_action("update-driver-in-windows")};
+    finding.confirm = "winver; wsl --version; docker run --rm -v /dev:/hostdev busybox ls -l /hostdev/dxg";
+    return finding;
+  }
   const bool told = observed(context.machine, "wsl-told") != nullptr || line_with(context, {"WSL"}) != nullptr;
   if (build == nullptr || (!wsl2(context) && !told)) return std::nullopt;
   const Observation* failure = cuda_failure(context);
@@ -496,23 +707,38 @@ constexpr Rule rules[] = {
     {"nvidia-uvm-device-missing", uvm_node_missing},
     {"device-node-permissions", node_permissions},
     {"container-not-given-gpu", not_given},
+    {"container-not-given-gpu", variable_was_no_request},
+    {"container-not-given-gpu", jetson_without_runtime},
+    {"container-not-given-gpu", device_rules_refused},
+    {"container-not-given-gpu", told_to_write_no_rules},
     {"k8s-runtime-not-nvidia", runtime_is_runc},
     {"driver-capabilities-without-compute", without_compute},
     {"driver-capabilities-without-compute", without_video},
     {"container-toolkit-missing", no_container_program},
+    {"container-toolkit-missing", no_lxd_hook},
+    {"docker-snap-conflict", snap_docker},
+    {"cdi-spec-stale", cdi_node_gone},
+    {"device-major-mismatch", node_of_other_number},
+    {"cuda-visible-devices-wrong", gpu_not_on_host},
+    {"nvml-missing", slurm_without_nvml},
     {"container-lost-gpu-after-daemon-reload", lost_after_reload},
     {"container-toolkit-too-old-for-driver", toolkit_too_old},
     {"nvml-missing", nvml_of_container},
+    {"nvml-missing", nvml_of_engine},
     {"libcuda-missing", driver_part_missing},
     {"cdi-device-unresolvable", engine_without_cdi},
     {"package-manager-blocked", packages_of_newer_distribution},
     {"package-manager-blocked", program_wants_other_driver},
     {"docker-desktop-vm-no-gpu", desktop_vm},
     {"stale-driver-libs-in-container", stale_libraries},
+    {"stale-driver-libs-in-container", jetson_image_with_libraries},
     {"driver-not-installed", driver_not_listed},
     {"wsl-libcuda-not-symlink-warning", link_warning},
     {"wsl-dxcore-message-on-bare-metal", dxcore_message},
     {"wsl-linux-driver-installed-inside", linux_driver_in_wsl},
+    {"wsl-linux-driver-installed-inside", linux_driver_told_in_wsl},
+    {"wsl-libcuda-so-not-in-ldcache", smi_off_path_in_wsl},
+    {"wsl-windows-driver-too-old", no_driver_for_wsl},
     {"wsl-windows-too-old", windows_too_old},
     {"wsl1-not-wsl2", wsl1},
     {"wsl-gpu-in-tcc-mode", tcc_mode},

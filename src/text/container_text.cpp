@@ -156,6 +156,16 @@ void read_image(const PastedText& text, std::size_t i, Machine& machine) {
   if (named && !is_source_line(view(image))) add_image(machine, text, i, view(image));
 }
 
+/// "nvidia.com/gpu: 0" in what `kubectl describe node` tells of the node is what it has, not what a Pod asks for.
+bool of_a_node(const PastedText& text, std::size_t line) {
+  for (std::size_t i = line; i-- > 0 && line - i <= 20;) {
+    const std::string_view heading = trimmed(text.lines[i].text);
+    if (heading == "Capacity:" || heading == "Allocatable:") return true;
+    if (heading == "limits:" || heading == "Limits:" || heading == "requests:" || heading == "Requests:") return false;
+  }
+  return false;
+}
+
 void read_requests(const PastedText& text, std::size_t i, Machine& machine) {
   const Patterns& p = patterns();
   const std::string& line = text.lines[i].text;
@@ -170,7 +180,7 @@ void read_requests(const PastedText& text, std::size_t i, Machine& machine) {
     add_observation(machine, text, i, "device-requests", {{"gpus", "yes"}, {"capabilities", std::string(view(capabilities))}});
   } else if (RE2::PartialMatch(piece(line), p.runtime)) {
     add_observation(machine, text, i, "device-requests", {{"gpus", "yes"}});
-  } else if (RE2::PartialMatch(piece(line), p.limit, &value)) {
+  } else if (RE2::PartialMatch(piece(line), p.limit, &value) && !of_a_node(text, i)) {
     add_observation(machine, text, i, "device-requests", {{"gpus", view(value) == "0" ? "no" : "yes"}});
   }
 }

@@ -381,6 +381,19 @@ std::string decoded_text(std::string bytes) {
   return out;
 }
 
+namespace {
+
+/// What evidence shows of a line. Container engines put the tool's own message at the end of a long chain of errors: of such a
+/// line the beginning and the message.
+std::string quote_of(std::string_view plain) {
+  constexpr std::size_t beginning = 120;
+  const std::size_t message = plain.size() <= longest_quote ? std::string_view::npos : plain.rfind("nvidia-container-cli");
+  if (message == std::string_view::npos || message < beginning + 40) return printable(plain, longest_quote);
+  return printable(plain, beginning) + " … " + printable(plain.substr(message), longest_quote - beginning - 5);
+}
+
+}  // namespace
+
 PastedText make_pasted_text(std::string name, std::vector<PasteLine> lines, bool complete) {
   PastedText text;
   text.name = std::move(name);
@@ -388,7 +401,7 @@ PastedText make_pasted_text(std::string name, std::vector<PasteLine> lines, bool
   text.lines = std::move(lines);
   for (PasteLine& line : text.lines) {
     const std::string plain = without_escapes(line.quoted);
-    line.quoted = printable(plain, longest_quote);
+    line.quoted = quote_of(plain);
     line.text = std::string(without_carrier(plain));
   }
   cut_viewer_numbers(text.lines);
