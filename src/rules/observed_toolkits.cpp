@@ -215,6 +215,19 @@ Result nvcc_below_minimum(const Context& context) {
   return finding;
 }
 
+/// The first CUDA whose nvcc takes the standard.
+Result nvcc_without_standard(const Context& context) {
+  const Observation* refused = observed(context.machine, "nvcc-standard-not-known");
+  if (refused == nullptr) return std::nullopt;
+  const std::string standard(value_of(*refused, "standard"));
+  Finding finding = text_finding(0.85, {refused});
+  finding.variant = "standard";
+  finding.parameters = {{"standard", standard}, {"cuda", standard == "14" ? "9.0" : standard == "17" ? "11.0" : "12.0"}};
+  finding.repair = {make_action("use-newer-toolkit-release")};
+  finding.confirm = "which -a nvcc; nvcc --version | tail -2; echo \"[$CUDA_HOME]\"";
+  return finding;
+}
+
 Result clang_without_toolkit(const Context& context) {
   return finding_of_message(context.machine, "clang-finds-no-cuda", 0.55, "clang", "install-any-cuda-toolkit");
 }
@@ -268,6 +281,7 @@ constexpr Rule rules[] = {
     {"toolkit-version-not-what-framework-wants", no_old_nvtx},
     {"toolkit-version-not-what-framework-wants", removed_from_cuda},
     {"toolkit-version-not-what-framework-wants", crate_for_other_cuda},
+    {"toolkit-version-not-what-framework-wants", nvcc_without_standard},
     {"nvcc-vs-torch-cuda-mismatch", nvcc_below_minimum},
     {"toolkit-not-installed", no_headers},
     {"nvcc-missing-runtime-only", image_without_compiler},

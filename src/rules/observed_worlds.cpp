@@ -320,6 +320,23 @@ Result program_wants_other_driver(const Context& context) {
 }
 
 /// Driver libraries of several versions, or an empty file in the place of an injected one.
+/// A library of the driver that is cut off: what docker commit leaves of a mount point.
+Result empty_driver_library(const Context& context) {
+  for (const Observation* damaged : all_observed(context.machine, "library-file-damaged")) {
+    const std::string_view path = value_of(*damaged, "path");
+    const std::string_view name = path.substr(path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/') + 1);
+    const bool of_driver = name.starts_with("libcuda.so") || name.starts_with("libnvidia-");
+    if (!of_driver || value_of(*damaged, "error") == "invalid ELF header") continue;
+    Finding finding = text_finding(container(context) != nullptr ? 0.9 : 0.7, {damaged});
+    finding.variant = "empty";
+    finding.parameters = {{"library", std::string(name)}};
+    finding.repair = {make_action("pass-gpu-into-container"), make_action("remove-driver-libraries-from-image")};
+    finding.confirm = "find / -xdev \\( -name 'libcuda.so*' -o -name 'libnvidia-*.so*' \\) -size 0";
+    return finding;
+  }
+  return std::nullopt;
+}
+
 Result stale_libraries(const Context& context) {
   const Observation* empty = nullptr;
   const Observation* first = nullptr;
@@ -509,6 +526,7 @@ constexpr Rule rules[] = {
     {"package-manager-blocked", program_wants_other_driver},
     {"docker-desktop-vm-no-gpu", desktop_vm},
     {"stale-driver-libs-in-container", stale_libraries},
+    {"stale-driver-libs-in-container", empty_driver_library},
     {"driver-not-installed", driver_not_listed},
     {"wsl-libcuda-not-symlink-warning", link_warning},
     {"wsl-dxcore-message-on-bare-metal", dxcore_message},
