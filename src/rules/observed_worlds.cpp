@@ -273,6 +273,12 @@ Result runtime_is_runc(const Context& context) {
 }
 
 /// NVML is not found inside of a container: nothing that an update of the host's driver would mend.
+/// The name without a number is a link for compiling.
+Result nvml_link(const Context& context) {
+  return finding_of_message(context.machine, "nvml-link-missing", 0.6, "unnumbered", "link-nvml-so-beside-driver",
+                            "nvidia-smi -L; ldconfig -p | grep libnvidia-ml");
+}
+
 Result nvml_of_container(const Context& context) {
   const Observation* missing = observed(context.machine, "nvml-library-not-found");
   if (missing == nullptr || missing->place != "container" || missing->origin.text.find("NVIDIA-SMI") == std::string::npos)
@@ -520,6 +526,7 @@ constexpr Rule rules[] = {
     {"container-lost-gpu-after-daemon-reload", lost_after_reload},
     {"container-toolkit-too-old-for-driver", toolkit_too_old},
     {"nvml-missing", nvml_of_container},
+    {"nvml-missing", nvml_link},
     {"libcuda-missing", driver_part_missing},
     {"cdi-device-unresolvable", engine_without_cdi},
     {"package-manager-blocked", packages_of_newer_distribution},
