@@ -156,7 +156,7 @@ std::optional<Finding> stale_driver_libraries(const RuleContext& context) {
     const bool other = winner->kind == "driver" && own && context.loaded_driver && *own != *context.loaded_driver;
     if (!empty && !other) continue;
     Finding finding;
-    finding.variant = empty ? "empty" : "";
+    finding.variant = empty ? "empty-in-image" : "";
     finding.parameters = {{"path", winner->path},
                           {"version", own ? own->text : "?"},
                           {"loaded", context.loaded_driver ? context.loaded_driver->text : "?"}};

@@ -71,6 +71,28 @@ Result compat_shadows(const Context& context) {
   return text_finding(compat ? 0.94 : in_container(context) ? 0.7 : 0.3, {error});
 }
 
+/// In a container the host's libcuda has the module's version; another one is the image's own. TensorFlow names both.
+const Observation* own_libcuda(const Context& context, bool newer) {
+  const Observation* told = observed(context.machine, "driver-library-mismatch");
+  if (told == nullptr || !in_container(context)) return nullptr;
+  const auto module = DriverVersion::parse(value_of(*told, "module")), library = DriverVersion::parse(value_of(*told, "library"));
+  return module && library && *module != *library && (*library > *module) == newer ? told : nullptr;
+}
+
+Result newer_libcuda_in_image(const Context& context) {
+  const Observation* told = own_libcuda(context, true);
+  if (told == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.92, {told});
+  finding.variant = "told-newer";
+  finding.parameters = {{"module", std::string(value_of(*told, "module"))}, {"library", std::string(value_of(*told, "library"))}};
+  return finding;
+}
+
+Result older_libcuda_in_image(const Context& context) {
+  const Observation* told = own_libcuda(context, false);
+  return told == nullptr ? Result() : text_finding(0.9, {told});
+}
+
 /// "550.127" is what nvidia-smi says of 550.127.05.
 bool may_be_same_version(std::string_view a, std::string_view b) {
   if (a.size() > b.size()) std::swap(a, b);
@@ -438,6 +460,8 @@ constexpr Rule rules[] = {
     {"ptx-newer-than-driver", newer_ptx},
     {"forward-compat-on-unsupported-gpu", forward_compat},
     {"compat-libcuda-shadows-driver-in-container", compat_shadows},
+    {"compat-libcuda-shadows-driver-in-container", newer_libcuda_in_image},
+    {"stale-driver-libs-in-container", older_libcuda_in_image},
     {"fabric-manager-not-running", fabric},
     {"fabric-manager-restarted-without-gpu-reset", fabric_restarted},
     {"wsl-windows-driver-too-old", windows_driver_too_old},

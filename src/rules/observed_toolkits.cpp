@@ -125,6 +125,113 @@ Result packages_without_compiler(const Context& context) {
   return std::nullopt;
 }
 
+/// CMake took a folder for a toolkit, and got no compiler by its name.
+Result found_without_compiler(const Context& context) {
+  const Observation* toolkit = observed(context.machine, "cmake-toolkit-found");
+  if (toolkit == nullptr) return std::nullopt;
+  for (const Observation* missing : all_observed(context.machine, "nvcc-not-found"))
+    if (missing->signature == "cmake-cuda-compiler-not-found" && missing->place == toolkit->place)
+      return text_finding(0.7, {missing, toolkit});
+  return std::nullopt;
+}
+
+/// The part of CUDA that CMake did not find: named in the lines before it says so.
+const Observation* absent_target(const Context& context) {
+  constexpr std::int64_t lines_between = 6;
+  for (const Observation* absent : all_observed(context.machine, "cmake-target-absent"))
+    for (const Observation* target : all_observed(context.machine, "cmake-cuda-target")) {
+      const std::int64_t distance = absent->origin.line - target->origin.line;
+      if (distance >= 0 && distance <= lines_between) return target;
+    }
+  return nullptr;
+}
+
+constexpr std::string_view old_nvtx = "nvToolsExt";
+
+Result no_library_for_target(const Context& context) {
+  const Observation* target = absent_target(context);
+  if (target == nullptr || value_of(*target, "target") == old_nvtx) return std::nullopt;
+  const std::string name(value_of(*target, "target"));
+  Finding finding = text_finding(0.85, {target, observed(context.machine, "cmake-target-absent")});
+  finding.variant = "cmake-target";
+  finding.parameters = {{"target", name}, {"library", "lib" + name}};
+  finding.confirm = "find /usr/local/cuda/ -name 'lib" + name + "*'";
+  return finding;
+}
+
+/// NVTX 2, which newer toolkits do not have.
+Result no_old_nvtx(const Context& context) {
+  const Observation* missing = observed(context.machine, "nvtx2-missing");
+  if (const Observation* target = absent_target(context); missing == nullptr && target != nullptr)
+    if (value_of(*target, "target") == old_nvtx) missing = target;
+  if (missing == nullptr) missing = observed(context.machine, "linker-library-missing", {{"library", old_nvtx}});
+  if (missing == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.75, {missing});
+  finding.variant = "nvtx";
+  finding.repair = {make_action("take-source-for-toolkit")};
+  finding.confirm = "nvcc --version | tail -2; find /usr/local/cuda/ -name '*nvToolsExt*'";
+  return finding;
+}
+
+/// The source is older than the toolkit: it uses what a release removed.
+Result removed_from_cuda(const Context& context) {
+  const Observation* removed = observed(context.machine, "cuda-api-removed");
+  if (removed == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.9, {removed});
+  finding.variant = "api-removed";
+  std::string name = "texture";
+  for (const auto& [key, value] : removed->parameters)
+    if (key != "since" && !value.empty()) name = value;
+  finding.parameters = {{"name", name}, {"since", std::string(value_of(*removed, "since"))}};
+  finding.repair = {make_action("take-source-for-toolkit")};
+  finding.confirm = "nvcc --version | tail -2";
+  return finding;
+}
+
+/// cudarc names the toolkit by CUDA_VERSION: 11040 is 11.4.
+Result crate_for_other_cuda(const Context& context) {
+  const Observation* found = observed(context.machine, "crate-does-not-know-toolkit");
+  if (found == nullptr) return std::nullopt;
+  const std::string digits(value_of(*found, "found"));
+  if (digits.size() < 4 || digits.size() > 5) return std::nullopt;
+  const int number = std::stoi(digits);
+  Finding finding = text_finding(0.85, {found});
+  finding.variant = "crate";
+  finding.parameters = {{"found", std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10)}};
+  finding.repair = {make_action("take-source-for-toolkit")};
+  finding.confirm = "nvcc --version | tail -2; cargo tree -i cudarc";
+  return finding;
+}
+
+/// A build refuses the release of its nvcc.
+Result nvcc_below_minimum(const Context& context) {
+  const Observation* refused = observed(context.machine, "nvcc-below-minimum");
+  if (refused == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.85, {refused});
+  finding.variant = "minimum";
+  finding.parameters = {{"program", std::string(value_of(*refused, "program"))},
+                        {"wanted", std::string(value_of(*refused, "wanted"))}};
+  finding.confirm = "echo \"[$CUDA_HOME]\"; which -a nvcc; nvcc -V | tail -2";
+  return finding;
+}
+
+/// The first CUDA whose nvcc takes the standard.
+Result nvcc_without_standard(const Context& context) {
+  const Observation* refused = observed(context.machine, "nvcc-standard-not-known");
+  if (refused == nullptr) return std::nullopt;
+  const std::string standard(value_of(*refused, "standard"));
+  Finding finding = text_finding(0.85, {refused});
+  finding.variant = "standard";
+  finding.parameters = {{"standard", standard}, {"cuda", standard == "14" ? "9.0" : standard == "17" ? "11.0" : "12.0"}};
+  finding.repair = {make_action("use-newer-toolkit-release")};
+  finding.confirm = "which -a nvcc; nvcc --version | tail -2; echo \"[$CUDA_HOME]\"";
+  return finding;
+}
+
+Result clang_without_toolkit(const Context& context) {
+  return finding_of_message(context.machine, "clang-finds-no-cuda", 0.55, "clang", "install-any-cuda-toolkit");
+}
+
 /// numba needs no nvcc, but libNVVM.
 Result no_nvvm(const Context& context) {
   return finding_of_message(context.machine, "nvvm-missing", 0.6, "nvvm", "install-nvvm-for-numba");
@@ -167,7 +274,15 @@ constexpr Rule rules[] = {
     {"nvcc-not-on-path", not_on_path},
     {"nvcc-not-on-path", only_by_path},
     {"shell-startup-inconsistent", other_shell},
+    {"nvcc-not-on-path", found_without_compiler},
     {"toolkit-not-installed", no_nvvm},
+    {"toolkit-not-installed", clang_without_toolkit},
+    {"toolkit-incomplete", no_library_for_target},
+    {"toolkit-version-not-what-framework-wants", no_old_nvtx},
+    {"toolkit-version-not-what-framework-wants", removed_from_cuda},
+    {"toolkit-version-not-what-framework-wants", crate_for_other_cuda},
+    {"toolkit-version-not-what-framework-wants", nvcc_without_standard},
+    {"nvcc-vs-torch-cuda-mismatch", nvcc_below_minimum},
     {"toolkit-not-installed", no_headers},
     {"nvcc-missing-runtime-only", image_without_compiler},
     {"nvcc-missing-runtime-only", packages_without_compiler},

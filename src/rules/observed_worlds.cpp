@@ -363,6 +363,12 @@ Result runtime_is_runc(const Context& context) {
 }
 
 /// NVML is not found inside of a container: nothing that an update of the host's driver would mend.
+/// The name without a number is a link for compiling.
+Result nvml_link(const Context& context) {
+  return finding_of_message(context.machine, "nvml-link-missing", 0.6, "unnumbered", "link-nvml-so-beside-driver",
+                            "nvidia-smi -L; ldconfig -p | grep libnvidia-ml");
+}
+
 Result nvml_of_container(const Context& context) {
   const Observation* missing = observed(context.machine, "nvml-library-not-found");
   if (missing == nullptr || missing->place != "container" || missing->origin.text.find("NVIDIA-SMI") == std::string::npos)
@@ -423,6 +429,23 @@ Result program_wants_other_driver(const Context& context) {
 }
 
 /// Driver libraries of several versions, or an empty file in the place of an injected one.
+/// A library of the driver that is cut off: what docker commit leaves of a mount point.
+Result empty_driver_library(const Context& context) {
+  for (const Observation* damaged : all_observed(context.machine, "library-file-damaged")) {
+    const std::string_view path = value_of(*damaged, "path");
+    const std::string_view name = path.substr(path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/') + 1);
+    const bool of_driver = name.starts_with("libcuda.so") || name.starts_with("libnvidia-");
+    if (!of_driver || value_of(*damaged, "error") == "invalid ELF header") continue;
+    Finding finding = text_finding(container(context) != nullptr ? 0.9 : 0.7, {damaged});
+    finding.variant = "empty";
+    finding.parameters = {{"library", std::string(name)}};
+    finding.repair = {make_action("pass-gpu-into-container"), make_action("remove-driver-libraries-from-image")};
+    finding.confirm = "find / -xdev \\( -name 'libcuda.so*' -o -name 'libnvidia-*.so*' \\) -size 0";
+    return finding;
+  }
+  return std::nullopt;
+}
+
 Result stale_libraries(const Context& context) {
   const Observation* empty = nullptr;
   const Observation* first = nullptr;
@@ -725,6 +748,7 @@ constexpr Rule rules[] = {
     {"container-toolkit-too-old-for-driver", toolkit_too_old},
     {"nvml-missing", nvml_of_container},
     {"nvml-missing", nvml_of_engine},
+    {"nvml-missing", nvml_link},
     {"libcuda-missing", driver_part_missing},
     {"cdi-device-unresolvable", engine_without_cdi},
     {"package-manager-blocked", packages_of_newer_distribution},
@@ -732,6 +756,7 @@ constexpr Rule rules[] = {
     {"docker-desktop-vm-no-gpu", desktop_vm},
     {"stale-driver-libs-in-container", stale_libraries},
     {"stale-driver-libs-in-container", jetson_image_with_libraries},
+    {"stale-driver-libs-in-container", empty_driver_library},
     {"driver-not-installed", driver_not_listed},
     {"wsl-libcuda-not-symlink-warning", link_warning},
     {"wsl-dxcore-message-on-bare-metal", dxcore_message},
