@@ -230,12 +230,34 @@ Result compiler_missing(const Context& context) {
   if (akmod == nullptr && (compiler == nullptr || source == nullptr)) return std::nullopt;
   Finding finding = text_finding(0.95, {akmod, compiler, source});
   finding.variant = "no-compiler";
+  finding.confirm = "gcc --version; g++ --version; cat /proc/version";
   finding.repair = {make_action("install-kernel-compiler"),
                     make_action(akmod != nullptr ? "build-akmods-module" : "build-kernel-module", {{"kernel", "$(uname -r)"}})};
   return finding;
 }
 
+/// The kernel was built with a newer gcc than the module is: the compiler refuses the kernel's options.
+Result compiler_older_than_kernels(const Context& context) {
+  const Observation* option = observed(context.machine, "kernel-compiler-too-old");
+  const Observation* source = observed(context.machine, "nvidia-module-source-compiled");
+  if (option == nullptr || source == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.93, {option, source});
+  finding.variant = "other-compiler";
+  finding.parameters = {{"option", std::string(value_of(*option, "option"))}};
+  finding.repair = {make_action("install-kernel-compiler"), make_action("build-kernel-module", {{"kernel", "$(uname -r)"}})};
+  return finding;
+}
+
+/// dpkg's summary names a package of the driver: mostly its module was not built.
+Result driver_package_unfinished(const Context& context) {
+  const Observation* package = observed(context.machine, "dpkg-driver-package-listed");
+  if (package == nullptr || observed(context.machine, "dpkg-errors-listed") == nullptr) return std::nullopt;
+  return text_finding(0.7, {package});
+}
+
 constexpr Rule rules[] = {
+    {"dkms-build-failed-new-kernel", compiler_older_than_kernels},
+    {"package-manager-blocked", driver_package_unfinished},
     {"failing-hbm-row-remap", row_pending},
     {"secure-boot-module-rejected", signature_refused},
     {"dgpu-switched-off-on-laptop", bbswitch_keeps_gpu_off},

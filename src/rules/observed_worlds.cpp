@@ -97,6 +97,7 @@ Result node_permissions(const Context& context) {
     if ((mode == "-w--wx-wT" || mode == "-w--w-r-T") && value_of(*node, "path").starts_with("/dev/nvidia")) {
       Finding finding = text_finding(0.95, {node, refused});
       finding.variant = "decimal-mode";
+      finding.confirm = "grep -rn DeviceFile /etc/modprobe.d /usr/lib/modprobe.d; grep DeviceFile /proc/driver/nvidia/params";
       finding.parameters = {{"mode", std::string(mode)}};
       finding.repair = {make_action("set-device-file-mode")};
       return finding;
