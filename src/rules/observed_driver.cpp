@@ -248,6 +248,11 @@ Result compiler_older_than_kernels(const Context& context) {
   return finding;
 }
 
+/// The persistence daemon of a machine whose GPU memory is the system's runs without the rights to bring it online.
+Result persistenced_without_root(const Context& context) {
+  return finding_of_message(context.machine, "persistenced-numa-refused", 0.93, "numa-root", "run-persistence-daemon-as-root");
+}
+
 /// dpkg's summary names a package of the driver: mostly its module was not built.
 Result driver_package_unfinished(const Context& context) {
   const Observation* package = observed(context.machine, "dpkg-driver-package-listed");
@@ -258,6 +263,7 @@ Result driver_package_unfinished(const Context& context) {
 constexpr Rule rules[] = {
     {"dkms-build-failed-new-kernel", compiler_older_than_kernels},
     {"package-manager-blocked", driver_package_unfinished},
+    {"nvidia-persistenced-down", persistenced_without_root},
     {"failing-hbm-row-remap", row_pending},
     {"secure-boot-module-rejected", signature_refused},
     {"dgpu-switched-off-on-laptop", bbswitch_keeps_gpu_off},
