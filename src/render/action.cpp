@@ -34,9 +34,13 @@ bool is_plain(char c) {
   return letter || std::string_view("._/+:@=,~%^- ").find(c) != std::string_view::npos;
 }
 
+/// Words of gpuvet's own for the shell of whoever runs the command. They change nothing, whoever wrote them.
+constexpr std::string_view left_to_the_shell[] = {"$(uname -r)", "$USER"};
+
 /// A parameter as shell text. Values come from the inspected machine and may hold anything; several words are meant as such
 /// unless they look like a path.
 std::string shell_word(std::string_view value) {
+  if (std::ranges::find(left_to_the_shell, value) != std::end(left_to_the_shell)) return '"' + std::string(value) + '"';
   const bool plain = std::all_of(value.begin(), value.end(), is_plain);
   const bool path_with_blank = value.find(' ') != std::string_view::npos && value.find('/') != std::string_view::npos;
   if (plain && !path_with_blank && !value.empty()) return std::string(value);

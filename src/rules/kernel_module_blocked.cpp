@@ -5,6 +5,7 @@
 
 #include "model/module_name.h"
 #include "rules/kernel_module.h"
+#include "rules/observed.h"
 
 namespace gpuvet::kernel_module {
 namespace {
@@ -111,7 +112,7 @@ Judged secure_boot_module_rejected(const RuleContext& context) {
   auto events = rejection_events(context);
   // A line without a name may speak of another module; it counts when ours is there and cannot be told to be trusted.
   const bool none = !file && context.machine.kernel_driver.module_files.is_known();
-  if (none || (file && signed_by_distribution(*file)))
+  if (none || (file && signed_by_distribution(*file)) || refuses_other_module_only(context.machine))
     std::erase_if(events, [](const LogEvent* event) { return !names_nvidia(*event); });
   const bool unsigned_file = file && file->has_signature.is(false) && surely_unloaded(context) && enforces_signatures(context);
   if (events.empty() && !unsigned_file) return std::nullopt;

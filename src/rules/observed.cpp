@@ -70,6 +70,12 @@ std::string_view value_of(const Observation& observation, std::string_view name)
   return found == observation.parameters.end() ? std::string_view() : std::string_view(found->second);
 }
 
+bool refuses_other_module_only(const Machine& machine) {
+  const auto refused = all_observed(machine, "module-refused-by-name");
+  const auto of_nvidia = [](const Observation* o) { return value_of(*o, "module").find("nvidia") != std::string_view::npos; };
+  return !refused.empty() && std::ranges::none_of(refused, of_nvidia);
+}
+
 std::vector<Rule> observed_rules() {
   std::vector<Rule> all;
   for (const auto list : {observed_error_rules(), observed_library_rules(), observed_toolkit_rules(), observed_driver_rules(),

@@ -24,6 +24,9 @@ const Observation* observed_error(const Machine& machine, int code);
 /// A value of an observation; empty: it has none of that name.
 std::string_view value_of(const Observation& observation, std::string_view name);
 
+/// The text names modules whose signature was refused, and none of them is NVIDIA's: lines without a name speak of those.
+bool refuses_other_module_only(const Machine& machine);
+
 /// The record of the message that was found; null: a reader's observation, which has none.
 const Signature* signature_of(const Observation& observation);
 

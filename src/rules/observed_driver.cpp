@@ -176,8 +176,101 @@ Result other_major(const Context& context) {
   return std::nullopt;
 }
 
+/// The kernel refused a module's signature; the line does not name the module.
+Result signature_refused(const Context& context) {
+  const Observation* message = observed(context.machine, "module-signature-refused");
+  if (message == nullptr || refuses_other_module_only(context.machine)) return std::nullopt;
+  return text_finding(0.75, {message});
+}
+
+/// bbswitch cut the power and cannot give it back: its own message and the kernel's, or Bumblebee's, which speaks of nothing
+/// else.
+Result bbswitch_keeps_gpu_off(const Context& context) {
+  const Observation* refused = observed(context.machine, "bumblebee-gpu-stays-off");
+  const Observation* enabling = observed(context.machine, "bbswitch-enabling");
+  const Observation* asleep = observed(context.machine, "pci-device-stays-asleep");
+  if (refused == nullptr && (enabling == nullptr || asleep == nullptr)) return std::nullopt;
+  Finding finding = text_finding(0.93, {refused, enabling, asleep});
+  finding.variant = "powered-off";
+  finding.repair = {make_action("remove-bbswitch"), make_action("reboot")};
+  return finding;
+}
+
+/// The open module says that the GPU has no GSP. Of a GPU whose id is that of a chip with one, the driver read no register at
+/// all.
+bool refused_gpu_has_gsp(const Context& context) {
+  const auto has_gsp = [](const MachineGpu& gpu) {
+    return gpu.identity.open_module == OpenModule::Possible || gpu.identity.open_module == OpenModule::Required;
+  };
+  return !context.gpus.empty() && std::ranges::all_of(context.gpus, has_gsp);
+}
+
+Result open_module_refused(const Context& context) {
+  const Observation* message = observed(context.machine, "open-module-refused-gpu");
+  if (message == nullptr || refused_gpu_has_gsp(context)) return std::nullopt;
+  return text_finding(0.93, {message});
+}
+
+Result registers_unreadable(const Context& context) {
+  const Observation* message = observed(context.machine, "open-module-refused-gpu");
+  if (message == nullptr || !refused_gpu_has_gsp(context)) return std::nullopt;
+  return text_finding(0.35, {message});
+}
+
+/// ESXi starts no virtual machine whose MMIO window is smaller than the windows of its GPUs.
+Result esxi_window_too_small(const Context& context) {
+  return finding_of_message(context.machine, "esxi-passthrough-window-too-small", 0.94, "in-text", "give-vm-64bit-mmio");
+}
+
+/// The build of the module stopped for want of a compiler.
+Result compiler_missing(const Context& context) {
+  const Observation* akmod = observed(context.machine, "akmod-needs-compiler");
+  const Observation* compiler = observed(context.machine, "build-compiler-not-found");
+  const Observation* source = observed(context.machine, "nvidia-module-source-compiled");
+  if (akmod == nullptr && (compiler == nullptr || source == nullptr)) return std::nullopt;
+  Finding finding = text_finding(0.95, {akmod, compiler, source});
+  finding.variant = "no-compiler";
+  finding.confirm = "gcc --version; g++ --version; cat /proc/version";
+  finding.repair = {make_action("install-kernel-compiler"),
+                    make_action(akmod != nullptr ? "build-akmods-module" : "build-kernel-module", {{"kernel", "$(uname -r)"}})};
+  return finding;
+}
+
+/// The kernel was built with a newer gcc than the module is: the compiler refuses the kernel's options.
+Result compiler_older_than_kernels(const Context& context) {
+  const Observation* option = observed(context.machine, "kernel-compiler-too-old");
+  const Observation* source = observed(context.machine, "nvidia-module-source-compiled");
+  if (option == nullptr || source == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.93, {option, source});
+  finding.variant = "other-compiler";
+  finding.parameters = {{"option", std::string(value_of(*option, "option"))}};
+  finding.repair = {make_action("install-kernel-compiler"), make_action("build-kernel-module", {{"kernel", "$(uname -r)"}})};
+  return finding;
+}
+
+/// The persistence daemon of a machine whose GPU memory is the system's runs without the rights to bring it online.
+Result persistenced_without_root(const Context& context) {
+  return finding_of_message(context.machine, "persistenced-numa-refused", 0.93, "numa-root", "run-persistence-daemon-as-root");
+}
+
+/// dpkg's summary names a package of the driver: mostly its module was not built.
+Result driver_package_unfinished(const Context& context) {
+  const Observation* package = observed(context.machine, "dpkg-driver-package-listed");
+  if (package == nullptr || observed(context.machine, "dpkg-errors-listed") == nullptr) return std::nullopt;
+  return text_finding(0.7, {package});
+}
+
 constexpr Rule rules[] = {
+    {"dkms-build-failed-new-kernel", compiler_older_than_kernels},
+    {"package-manager-blocked", driver_package_unfinished},
+    {"nvidia-persistenced-down", persistenced_without_root},
     {"failing-hbm-row-remap", row_pending},
+    {"secure-boot-module-rejected", signature_refused},
+    {"dgpu-switched-off-on-laptop", bbswitch_keeps_gpu_off},
+    {"open-module-on-pre-turing-gpu", open_module_refused},
+    {"xid79-fell-off-bus", registers_unreadable},
+    {"bar-or-4g-decoding-bios", esxi_window_too_small},
+    {"dkms-build-failed-new-kernel", compiler_missing},
     {"bar-or-4g-decoding-bios", window_without_space},
     {"pcie-errors", many_corrected},
     {"gpu-needs-newer-driver", installer_too_old},

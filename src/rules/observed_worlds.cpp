@@ -93,11 +93,39 @@ Result node_permissions(const Context& context) {
   const Observation* refused = line_with(context, {"Insufficient Permissions"});
   for (const Observation* node : all_observed(context.machine, "device-node")) {
     const std::string_view mode = value_of(*node, "mode");
+    // 666 and 660 read as decimal numbers: even the owner may not read.
+    if ((mode == "-w--wx-wT" || mode == "-w--w-r-T") && value_of(*node, "path").starts_with("/dev/nvidia")) {
+      Finding finding = text_finding(0.95, {node, refused});
+      finding.variant = "decimal-mode";
+      finding.confirm = "grep -rn DeviceFile /etc/modprobe.d /usr/lib/modprobe.d; grep DeviceFile /proc/driver/nvidia/params";
+      finding.parameters = {{"mode", std::string(mode)}};
+      finding.repair = {make_action("set-device-file-mode")};
+      return finding;
+    }
     if (mode.size() == 9 && mode[7] == '-' && value_of(*node, "path").starts_with("/dev/nvidia"))
       return text_finding(refused != nullptr ? 0.95 : cuda_failure(context) != nullptr ? 0.6 : 0.3, {node, refused});
   }
   if (refused != nullptr) return text_finding(0.75, {refused});
+  if (const Observation* nvmap = observed(context.machine, "tegra-nvmap-refused")) {
+    Finding finding = text_finding(0.93, {nvmap});
+    finding.variant = "jetson";
+    finding.repair = {make_action("add-user-to-group-of-node", {{"user", "$USER"}, {"node", "/dev/nvmap"}})};
+    finding.confirm = "ls -l /dev/nvmap /dev/nvhost-*; id";
+    return finding;
+  }
   return std::nullopt;
+}
+
+/// The fabric manager refuses its own configuration.
+Result fabric_manager_config(const Context& context) {
+  const Observation* message = observed(context.machine, "fabric-manager-config-invalid");
+  if (message == nullptr) return std::nullopt;
+  const std::string item(value_of(*message, "item"));
+  Finding finding = text_finding(0.93, {message});
+  finding.variant = "config";
+  finding.parameters = {{"item", item}};
+  finding.repair = {make_action("correct-fabric-manager-config", {{"item", item}})};
+  return finding;
 }
 
 // ---- GPUs ----------------------------------------------------------------------------------------------------------
@@ -729,6 +757,7 @@ constexpr Rule rules[] = {
     {"module-missing-for-running-kernel", module_of_other_kernel},
     {"nvidia-uvm-device-missing", uvm_node_missing},
     {"device-node-permissions", node_permissions},
+    {"fabric-manager-not-running", fabric_manager_config},
     {"container-not-given-gpu", not_given},
     {"container-not-given-gpu", variable_was_no_request},
     {"container-not-given-gpu", jetson_without_runtime},
