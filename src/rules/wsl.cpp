@@ -156,18 +156,21 @@ std::optional<Finding> libraries_not_on_loader_path(const RuleContext& context) 
 
 std::optional<Finding> windows_driver_too_old(const RuleContext& context) {
   if (context.libcuda == nullptr || context.libcuda->kind != "wsl") return std::nullopt;
+  const std::string* text = context.libcuda->version.get();
+  const auto version = text != nullptr ? DriverVersion::parse(*text) : std::nullopt;
+  const bool before_wsl = version && version->branch < first_branch_for_wsl;
   // What the finding of the other worlds says, with the repair on Windows' side.
   if (auto finding = user_driver::driver_too_old_for_wheel(context)) {
     finding->variant = "framework";
+    // A build for an older CUDA would not help: these drivers bring no CUDA into WSL at all.
+    if (before_wsl && finding->repair.size() > 1) finding->repair.resize(1);
     return finding;
   }
   if (auto finding = user_driver::driver_too_old_for_app(context)) {
     finding->variant = "program";
     return finding;
   }
-  const std::string* text = context.libcuda->version.get();
-  const auto version = text != nullptr ? DriverVersion::parse(*text) : std::nullopt;
-  if (!version || version->branch >= first_branch_for_wsl) return std::nullopt;
+  if (!before_wsl) return std::nullopt;
   Finding finding;
   finding.parameters = {{"driver", version->text}};
   finding.evidence = {quote(context.libcuda->version, context.libcuda->path, "driver " + *text)};
