@@ -150,8 +150,12 @@ Result too_old_for_app(const Context& context) {
   const bool wsl = in_wsl(context) || std::ranges::any_of(observations(context.machine), [](const Observation& o) {
                      return o.origin.text.find("/usr/lib/wsl/") != std::string::npos;
                    });
-  if (error == nullptr) error = entry_point_not_found(context);
-  if (error == nullptr || wsl) return std::nullopt;
+  if (error == nullptr) {
+    // The number alone does not tell whether the driver lacks a function or a module its kernel.
+    error = entry_point_not_found(context);
+    return error == nullptr || wsl ? std::nullopt : Result(text_finding(0.45, {error}));
+  }
+  if (wsl) return std::nullopt;
   return text_finding(names_framework(context) ? 0.4 : 0.8, {error});
 }
 

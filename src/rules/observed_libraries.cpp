@@ -78,6 +78,11 @@ Result cupy_on_windows(const Context& context) {
   return text_finding(0.7, {failed, cupy});
 }
 
+/// Modules of Java and Rust: Windows searches PATH for what they need.
+Result native_module_on_windows(const Context& context) {
+  return finding_of_message(context.machine, "native-dll-not-loaded", 0.8, "native", "install-cuda-of-module-on-windows");
+}
+
 Result on_disk(const Context& context) {
   const Observation* missing = missing_library(context);
   if (missing == nullptr || value_of(*missing, "library").ends_with(".dll")) return std::nullopt;
@@ -179,6 +184,52 @@ Result other_release(const Context& context) {
     if (std::ranges::find(majors, have->major) == majors.end()) return text_finding(0.9, {missing, nvcc});
   }
   return std::nullopt;
+}
+
+/// Symbols that every release of the CUDA runtime has: where they are missing, the library was not found at all.
+bool in_every_cudart(std::string_view symbol) {
+  for (const char* name : {"cudaGetLastError", "cudaMalloc", "cudaFree", "cudaMemcpy", "cudaMemcpyAsync", "cudaLaunchKernel",
+                           "cudaGetErrorString", "cudaSetDevice", "cudaGetDevice", "cudaStreamSynchronize",
+                           "__cudaRegisterFatBinary", "__cudaUnregisterFatBinary", "__cudaRegisterFunction"})
+    if (symbol == name) return true;
+  return false;
+}
+
+/// ld's own word that it did not find a library, or the undefined symbol that tells it.
+const Observation* not_found_by_linker(const Context& context) {
+  if (const Observation* told = observed(context.machine, "linker-does-not-find")) return told;
+  for (const Observation* o : all_observed(context.machine, "linker-finds-older-cuda"))
+    if (in_every_cudart(value_of(*o, "symbol"))) return o;
+  return nullptr;
+}
+
+Result not_found_while_linking(const Context& context) {
+  const Observation* told = not_found_by_linker(context);
+  if (told == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.85, {told});
+  finding.variant = "linker";
+  finding.parameters = {{"library", std::string(value_of(*told, "library"))}};
+  finding.repair = {make_action("let-linker-find-library")};
+  return finding;
+}
+
+/// ld: a library that is linked wants a symbol that the CUDA library it found does not have yet.
+Result older_for_linker(const Context& context) {
+  const Observation* told = observed(context.machine, "linker-finds-older-cuda");
+  if (told == nullptr || not_found_by_linker(context) != nullptr) return std::nullopt;
+  const std::string library(value_of(*told, "library"));
+  Finding finding = text_finding(0.85, {told});
+  finding.variant = "linker";
+  finding.parameters = {{"library", library}, {"symbol", std::string(value_of(*told, "symbol"))}};
+  finding.repair = {make_action("link-with-cuda-of-linked-library")};
+  finding.confirm = "nvcc --version | tail -2; find / -xdev -name '" + library + "*' 2>/dev/null";
+  return finding;
+}
+
+/// torch's own libraries fit each other unless they are of two releases.
+Result two_torches(const Context& context) {
+  return finding_of_message(context.machine, "two-torch", 0.93, "two-torch", "start-without-ld-library-path",
+                            "echo \"$LD_LIBRARY_PATH\"; find / -xdev -name 'libtorch_cpu.so' 2>/dev/null");
 }
 
 /// Messages of a loader that found the wrong copy, and LD_LIBRARY_PATH leading to another toolkit.
@@ -610,11 +661,15 @@ constexpr Rule rules[] = {
     {"python-too-new-for-gpu-wheel", python_too_new},
     {"windows-dll-search-path", dll_on_disk},
     {"windows-dll-search-path", cupy_on_windows},
+    {"windows-dll-search-path", native_module_on_windows},
     {"cuda-runtime-lib-not-on-path", on_disk},
     {"cuda-runtime-lib-not-on-path", in_wheel},
     {"cuda-runtime-lib-not-on-path", opened_by_name},
     {"toolkit-version-not-what-framework-wants", other_release},
+    {"cuda-runtime-lib-not-on-path", not_found_while_linking},
+    {"toolkit-version-not-what-framework-wants", older_for_linker},
     {"extension-abi-mismatch-with-torch", extension_for_other_cuda},
+    {"extension-abi-mismatch-with-torch", two_torches},
     {"gpu-memory-exhausted-at-library-init", no_memory_for_handle},
     {"cuda-lib-shadowed-ld-library-path", shadowed},
     {"duplicate-nvidia-pip-libs", duplicate_wheels},
