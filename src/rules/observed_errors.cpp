@@ -157,15 +157,36 @@ Result too_old_for_wheel(const Context& context) {
   return text_finding(0.88, {error, observed(context.machine, "driver-cuda")});
 }
 
+/// Error 500 of a driver that lacks a function. A kernel that the program's own module lacks is told with the same number.
+const Observation* entry_point_not_found(const Context& context) {
+  const Observation* error = observed_error(context.machine, 500);
+  if (error == nullptr) return nullptr;
+  for (const char* word : {" when loading ", "cuModuleGet", "cuLibraryGet", "cuModuleLoad"})
+    if (error->origin.text.find(word) != std::string::npos) return nullptr;
+  return error;
+}
+
 Result too_old_for_app(const Context& context) {
   const Observation* error = too_old(context);
   // A container of WSL: the driver is not too old there, its part in the container is incomplete.
   const bool wsl = in_wsl(context) || std::ranges::any_of(observations(context.machine), [](const Observation& o) {
                      return o.origin.text.find("/usr/lib/wsl/") != std::string::npos;
                    });
-  if (error == nullptr) error = observed_error(context.machine, 500);
-  if (error == nullptr || wsl) return std::nullopt;
+  if (error == nullptr) {
+    // The number alone does not tell whether the driver lacks a function or a module its kernel.
+    error = entry_point_not_found(context);
+    return error == nullptr || wsl ? std::nullopt : Result(text_finding(0.45, {error}));
+  }
+  if (wsl) return std::nullopt;
   return text_finding(names_framework(context) ? 0.4 : 0.8, {error});
+}
+
+/// Neither libcuda.so nor the driver's OpenCL is found: the driver's user-mode part is not there, not a link to it.
+Result no_user_mode_driver(const Context& context) {
+  const Observation* opencl = observed(context.machine, "opencl-no-platform");
+  const Observation* library = observed(context.machine, "shared-library-not-found", {{"library", "libcuda.so"}});
+  if (opencl == nullptr || library == nullptr) return std::nullopt;
+  return text_finding(0.75, {library, opencl});
 }
 
 Result newer_ptx(const Context& context) {
@@ -457,6 +478,7 @@ constexpr Rule rules[] = {
     {"driver-too-old-for-container-image", too_old_for_image},
     {"driver-too-old-for-wheel", too_old_for_wheel},
     {"driver-too-old-for-app", too_old_for_app},
+    {"libcuda-missing", no_user_mode_driver},
     {"ptx-newer-than-driver", newer_ptx},
     {"forward-compat-on-unsupported-gpu", forward_compat},
     {"compat-libcuda-shadows-driver-in-container", compat_shadows},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "knowledge/cuda_libraries.h"
 #include "knowledge/gpu_targets.h"
@@ -75,6 +76,11 @@ Result cupy_on_windows(const Context& context) {
       if (cupy == nullptr && o.origin.text.find("cupy") != std::string::npos) cupy = &o;
   if (failed == nullptr || cupy == nullptr) return std::nullopt;
   return text_finding(0.7, {failed, cupy});
+}
+
+/// Modules of Java and Rust: Windows searches PATH for what they need.
+Result native_module_on_windows(const Context& context) {
+  return finding_of_message(context.machine, "native-dll-not-loaded", 0.8, "native", "install-cuda-of-module-on-windows");
 }
 
 Result on_disk(const Context& context) {
@@ -180,6 +186,52 @@ Result other_release(const Context& context) {
   return std::nullopt;
 }
 
+/// Symbols that every release of the CUDA runtime has: where they are missing, the library was not found at all.
+bool in_every_cudart(std::string_view symbol) {
+  for (const char* name : {"cudaGetLastError", "cudaMalloc", "cudaFree", "cudaMemcpy", "cudaMemcpyAsync", "cudaLaunchKernel",
+                           "cudaGetErrorString", "cudaSetDevice", "cudaGetDevice", "cudaStreamSynchronize",
+                           "__cudaRegisterFatBinary", "__cudaUnregisterFatBinary", "__cudaRegisterFunction"})
+    if (symbol == name) return true;
+  return false;
+}
+
+/// ld's own word that it did not find a library, or the undefined symbol that tells it.
+const Observation* not_found_by_linker(const Context& context) {
+  if (const Observation* told = observed(context.machine, "linker-does-not-find")) return told;
+  for (const Observation* o : all_observed(context.machine, "linker-finds-older-cuda"))
+    if (in_every_cudart(value_of(*o, "symbol"))) return o;
+  return nullptr;
+}
+
+Result not_found_while_linking(const Context& context) {
+  const Observation* told = not_found_by_linker(context);
+  if (told == nullptr) return std::nullopt;
+  Finding finding = text_finding(0.85, {told});
+  finding.variant = "linker";
+  finding.parameters = {{"library", std::string(value_of(*told, "library"))}};
+  finding.repair = {make_action("let-linker-find-library")};
+  return finding;
+}
+
+/// ld: a library that is linked wants a symbol that the CUDA library it found does not have yet.
+Result older_for_linker(const Context& context) {
+  const Observation* told = observed(context.machine, "linker-finds-older-cuda");
+  if (told == nullptr || not_found_by_linker(context) != nullptr) return std::nullopt;
+  const std::string library(value_of(*told, "library"));
+  Finding finding = text_finding(0.85, {told});
+  finding.variant = "linker";
+  finding.parameters = {{"library", library}, {"symbol", std::string(value_of(*told, "symbol"))}};
+  finding.repair = {make_action("link-with-cuda-of-linked-library")};
+  finding.confirm = "nvcc --version | tail -2; find / -xdev -name '" + library + "*' 2>/dev/null";
+  return finding;
+}
+
+/// torch's own libraries fit each other unless they are of two releases.
+Result two_torches(const Context& context) {
+  return finding_of_message(context.machine, "two-torch", 0.93, "two-torch", "start-without-ld-library-path",
+                            "echo \"$LD_LIBRARY_PATH\"; find / -xdev -name 'libtorch_cpu.so' 2>/dev/null");
+}
+
 /// Messages of a loader that found the wrong copy, and LD_LIBRARY_PATH leading to another toolkit.
 Result shadowed(const Context& context) {
   const std::string_view path = variable(context.machine, "LD_LIBRARY_PATH");
@@ -219,6 +271,51 @@ Result duplicate_wheels(const Context& context) {
     }
   }
   return std::nullopt;
+}
+
+/// A CUDA library that torch's own libraries need: a torch for the same CUDA major has loaded it already. Wheels for CUDA 10 and
+/// 11 carried a libcudart of another name ("libcudart-d0da41ae.so.11.0"), which does not serve others.
+bool loaded_by_torch(std::string_view library) {
+  if (library.starts_with("libcudart.so."))
+    return library.starts_with("libcudart.so.12") || library.starts_with("libcudart.so.13");
+  return library.starts_with("libcublas.so.") || library.starts_with("libcublasLt.so.");
+}
+
+/// Packages that import torch before their compiled part.
+bool imports_torch_first(std::string_view file) {
+  for (const char* name : {"flash_attn/", "flash_attn_interface", "vllm/", "sgl_kernel/", "xformers/", "mamba_ssm/",
+                           "causal_conv1d/", "apex/", "flashinfer/", "mmcv/", "detectron2/", "exllamav2/", "auto_gptq/",
+                           "torch_scatter/", "torch_sparse/", "torch_cluster/", "pytorch3d/", "transformer_engine/"})
+    if (file.find(name) != std::string_view::npos) return true;
+  return false;
+}
+
+/// torch is there and the CUDA runtime that a part compiled for it wants is not: that part is for a torch of another CUDA.
+Result extension_for_other_cuda(const Context& context) {
+  const Observation* missing = missing_library(context);
+  if (missing == nullptr) return std::nullopt;
+  const std::string_view library = value_of(*missing, "library");
+  const Observation* told = observed(context.machine, "extension-not-loaded");
+  if (told != nullptr && (loaded_by_torch(library) || library.starts_with("libnvrtc.so.")))
+    return text_finding(loaded_by_torch(library) ? 0.8 : 0.6, {told, missing});
+  if (!loaded_by_torch(library)) return std::nullopt;
+  for (const Observation* frame : all_observed(context.machine, "failing-frame"))
+    if (imports_torch_first(value_of(*frame, "file")) && frame->origin.line < missing->origin.line &&
+        missing->origin.line - frame->origin.line <= 4)
+      return text_finding(0.8, {missing, frame});
+  return std::nullopt;
+}
+
+/// cuDNN's handle could not be made. Where XLA tells that most of the memory is free, it is not for want of memory.
+Result no_memory_for_handle(const Context& context) {
+  const Observation* failed = observed(context.machine, "library-handle-failed");
+  if (failed == nullptr) return std::nullopt;
+  if (const Observation* memory = observed(context.machine, "gpu-memory-free")) {
+    const double free = std::strtod(std::string(value_of(*memory, "free")).c_str(), nullptr);
+    const double total = std::strtod(std::string(value_of(*memory, "total")).c_str(), nullptr);
+    if (free > total / 4 && free > 1e9) return std::nullopt;
+  }
+  return text_finding(0.55, {failed});
 }
 
 // ---- GPU code ---------------------------------------------------------------------------------------------------------
@@ -351,6 +448,18 @@ Result arch_missing(const Context& context) {
                       : capability(context) || context.in(World::Jetson) ? 0.9
                                                                          : 0.62,
                       {error, named_gpu(context)});
+}
+
+/// A program that was compiled by its user, for another GPU than this one.
+Result program_for_other_gpu(const Context& context) {
+  return finding_of_message(context.machine, "program-built-for-other-gpu", 0.93, "", "compile-for-this-gpu",
+                            "nvidia-smi --query-gpu=name,compute_cap --format=csv");
+}
+
+/// A module without code for the GPU has none of its symbols either; so has a program that asks for a wrong one.
+Result symbol_not_in_module(const Context& context) {
+  const Observation* error = observed_error(context.machine, 13);
+  return error == nullptr ? std::nullopt : Result(text_finding(0.4, {error}));
 }
 
 /// TensorFlow says that its kernels have to be compiled for this GPU, and then a kernel cannot be started.
@@ -552,10 +661,16 @@ constexpr Rule rules[] = {
     {"python-too-new-for-gpu-wheel", python_too_new},
     {"windows-dll-search-path", dll_on_disk},
     {"windows-dll-search-path", cupy_on_windows},
+    {"windows-dll-search-path", native_module_on_windows},
     {"cuda-runtime-lib-not-on-path", on_disk},
     {"cuda-runtime-lib-not-on-path", in_wheel},
     {"cuda-runtime-lib-not-on-path", opened_by_name},
     {"toolkit-version-not-what-framework-wants", other_release},
+    {"cuda-runtime-lib-not-on-path", not_found_while_linking},
+    {"toolkit-version-not-what-framework-wants", older_for_linker},
+    {"extension-abi-mismatch-with-torch", extension_for_other_cuda},
+    {"extension-abi-mismatch-with-torch", two_torches},
+    {"gpu-memory-exhausted-at-library-init", no_memory_for_handle},
     {"cuda-lib-shadowed-ld-library-path", shadowed},
     {"duplicate-nvidia-pip-libs", duplicate_wheels},
     {"framework-has-no-gpu-build-for-os", no_build_for_windows},
@@ -571,6 +686,8 @@ constexpr Rule rules[] = {
     {"extension-arch-missing", extension_arch},
     {"no-kernel-image-arch-missing", arch_missing},
     {"no-kernel-image-arch-missing", not_compiled_for_gpu},
+    {"no-kernel-image-arch-missing", program_for_other_gpu},
+    {"no-kernel-image-arch-missing", symbol_not_in_module},
     {"gpu-arch-dropped-by-framework", arch_dropped},
 };
 

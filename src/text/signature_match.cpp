@@ -17,10 +17,10 @@ namespace {
 constexpr std::size_t most_observations = 512;
 
 /// Literals that a line with a CUDA error has, whatever its number.
-constexpr std::string_view error_words[] = {"CUDA_ERROR_",    "cudaError",    "CUDA error",   "Cuda error", "cuda error",
-                                            "CUDA Error",     "CUDA failure", "Cuda failure", "error code", "cudaGetDeviceCount",
-                                            "Error code",     "error=",       "cuInit",       "returned ",  "CUDA driver",
-                                            "NumCudaDevices", "CUDA runtime"};
+constexpr std::string_view error_words[] = {"CUDA_ERROR_",    "cudaError",    "CUDA error",   "Cuda error",  "cuda error",
+                                            "CUDA Error",     "CUDA failure", "Cuda failure", "error code",  "cudaGetDeviceCount",
+                                            "Error code",     "error=",       "cuInit",       "returned ",   "CUDA driver",
+                                            "NumCudaDevices", "CUDA runtime", "Cuda driver",  "Cuda runtime"};
 
 // Of lines that readers turn into facts: without these a long log would lose an Xid between its beginning and its end.
 constexpr std::string_view reader_words[] = {"NVRM: Xid",
