@@ -28,6 +28,11 @@ void visit_fields(Visitor&& v, auto&& o, const User*) {
   v("groups", o.groups);
 }
 template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const ContainerSign*) {
+  v("name", o.name);
+  v("origin", o.origin);
+}
+template <class Visitor>
 void visit_fields(Visitor&& v, auto&& o, const OperatingSystem*) {
   v("id", o.id);
   v("id_like", o.id_like);
@@ -47,11 +52,31 @@ void visit_fields(Visitor&& v, auto&& o, const OperatingSystem*) {
   v("product_name", o.product_name);
   v("chassis_type", o.chassis_type);
   v("container", o.container);
+  v("container_signs", o.container_signs);
   v("wsl", o.wsl);
   v("shared_memory", o.shared_memory);
+  v("memory", o.memory);
+  v("locked_memory", o.locked_memory);
+  v("cgroup_version", o.cgroup_version);
+  v("user_namespace", o.user_namespace);
+  v("seccomp", o.seccomp);
+  v("security_label", o.security_label);
   v("jetson", o.jetson);
   v("boot_time", o.boot_time);
   v("uptime", o.uptime);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const Wsl*) {
+  v("driver_store", o.driver_store);
+  v("windows_driver", o.windows_driver);
+  v("gpu_enabled", o.gpu_enabled);
+  v("append_library_path", o.append_library_path);
+  v("systemd", o.systemd);
+  v("memory_limit", o.memory_limit);
+  v("windows_build", o.windows_build);
+  v("wsl_version", o.wsl_version);
+  v("nvidia_smi", o.nvidia_smi);
+  v("driver_model", o.driver_model);
 }
 template <class Visitor>
 void visit_fields(Visitor&& v, auto&& o, const PciBar*) {
@@ -412,6 +437,45 @@ void visit_fields(Visitor&& v, auto&& o, const ContainerRuntime*) {
 }
 
 template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const RuntimeEngine*) {
+  v("name", o.name);
+  v("program", o.program);
+  v("files", o.files);
+  v("schema", o.schema);
+  v("runtimes", o.runtimes);
+  v("default_runtime", o.default_runtime);
+  v("cdi", o.cdi);
+  v("systemd_cgroup", o.systemd_cgroup);
+  v("problems", o.problems);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const NvidiaRuntimeConfiguration*) {
+  v("mode", o.mode);
+  v("no_cgroups", o.no_cgroups);
+  v("root", o.root);
+  v("ldcache", o.ldcache);
+  v("ldconfig", o.ldconfig);
+  v("accept_envvar_unprivileged", o.accept_envvar_unprivileged);
+  v("problem", o.problem);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const CdiPath*) {
+  v("path", o.path);
+  v("kind", o.kind);
+  v("found", o.found);
+  v("line", o.line);
+}
+template <class Visitor>
+void visit_fields(Visitor&& v, auto&& o, const CdiSpecification*) {
+  v("path", o.path);
+  v("kind", o.kind);
+  v("version", o.version);
+  v("devices", o.devices);
+  v("paths", o.paths);
+  v("driver", o.driver);
+  v("problem", o.problem);
+}
+template <class Visitor>
 void visit_fields(Visitor&& v, auto&& o, const ContainerEngines*) {
   v("docker", o.docker);
   v("docker_snap", o.docker_snap);
@@ -419,6 +483,15 @@ void visit_fields(Visitor&& v, auto&& o, const ContainerEngines*) {
   v("docker_runtimes", o.docker_runtimes);
   v("docker_default_runtime", o.docker_default_runtime);
   v("toolkit_hook", o.toolkit_hook);
+  v("docker_cgroup_driver", o.docker_cgroup_driver);
+  v("docker_cdi", o.docker_cdi);
+  v("others", o.others);
+  v("toolkit_version", o.toolkit_version);
+  v("nvidia_runtime", o.nvidia_runtime);
+  v("cdi", o.cdi);
+  v("nodes_without_char_link", o.nodes_without_char_link);
+  v("kubernetes", o.kubernetes);
+  v("slurm", o.slurm);
   v("refusals", o.refusals);
 }
 
@@ -567,7 +640,9 @@ void visit_fields(Visitor&& v, auto&& o, const Machine*) {
   v("collected_by", o.collected_by);
   v("source", o.source);
   v("redacted", o.redacted);
+  v("subject", o.subject);
   v("os", o.os);
+  v("wsl", o.wsl);
   v("user", o.user);
   v("environment", o.environment);
   v("environment_seen", o.environment_seen);

@@ -28,6 +28,13 @@ struct User {
   friend bool operator==(const User&, const User&) = default;
 };
 
+/// One sign of a container, or of a sandbox, that the judged process runs in.
+struct ContainerSign {
+  std::string name;  ///< "docker", "podman", "kubernetes", "flatpak", "snap", "toolbox", "distrobox", …
+  Origin origin;
+  friend bool operator==(const ContainerSign&, const ContainerSign&) = default;
+};
+
 struct OperatingSystem {
   Fact<std::string> id;          ///< os-release ID: "ubuntu", "rocky", "arch"
   Fact<std::string> id_like;     ///< os-release ID_LIKE, as written
@@ -47,13 +54,35 @@ struct OperatingSystem {
   Fact<std::string> product_name;   ///< DMI
   Fact<std::int64_t> chassis_type;  ///< DMI number; 8, 9, 10, 14, 31, 32 are portable
   Fact<std::string>
-      container;           ///< "docker", "podman", "kubernetes", "lxc", "apptainer", "enroot", "nspawn", …; absent outside one
-  Fact<std::int64_t> wsl;  ///< 1 or 2; absent elsewhere
-  Fact<std::int64_t> shared_memory;  ///< bytes that /dev/shm may hold; absent: no mount of its own, or one without a size
-  Fact<std::string> jetson;          ///< L4T release line of /etc/nv_tegra_release or device-tree model; absent elsewhere
-  Fact<std::int64_t> boot_time;      ///< seconds since the epoch (/proc/stat btime)
-  Fact<std::int64_t> uptime;         ///< seconds
+      container;  ///< "docker", "podman", "kubernetes", "lxc", "apptainer", "enroot", "nspawn", …; absent outside one
+  std::vector<ContainerSign> container_signs;  ///< every one that was seen; `container` is the one that is judged
+  Fact<std::int64_t> wsl;                      ///< 1 or 2; absent elsewhere
+  Fact<std::int64_t> shared_memory;   ///< bytes that /dev/shm may hold; absent: no mount of its own, or one without a size
+  Fact<std::int64_t> memory;          ///< bytes of main memory (MemTotal)
+  Fact<std::int64_t> locked_memory;   ///< bytes that the judged process may lock (RLIMIT_MEMLOCK); -1: no limit
+  Fact<std::int64_t> cgroup_version;  ///< 1 or 2 (2 also where both are mounted and the devices are version 2's)
+  Fact<bool> user_namespace;          ///< the judged process' user ids are not the host's own
+  Fact<bool> seccomp;                 ///< a filter judges its system calls
+  Fact<std::string> security_label;   ///< SELinux context or AppArmor profile of the judged process
+  Fact<std::string> jetson;           ///< L4T release line of /etc/nv_tegra_release or device-tree model; absent elsewhere
+  Fact<std::int64_t> boot_time;       ///< seconds since the epoch (/proc/stat btime)
+  Fact<std::int64_t> uptime;          ///< seconds
   friend bool operator==(const OperatingSystem&, const OperatingSystem&) = default;
+};
+
+/// What WSL itself tells of the Windows below it.
+struct Wsl {
+  Fact<std::string> driver_store;    ///< folder of the Windows driver's own files: "/usr/lib/wsl/drivers/nv_dispi.inf_amd64_…"
+  Fact<std::string> windows_driver;  ///< DriverVer of its .inf, as Windows counts: "32.0.15.6094" (the driver 560.94)
+  Fact<bool> gpu_enabled;            ///< [gpu] enabled of /etc/wsl.conf; absent: not told, so it is
+  Fact<bool> append_library_path;    ///< [gpu] appendLibPath of /etc/wsl.conf; absent: not told, so it is
+  Fact<bool> systemd;                ///< [boot] systemd of /etc/wsl.conf
+  Fact<std::string> memory_limit;    ///< "memory=" of the user's .wslconfig, as written
+  Fact<std::string> windows_build;   ///< "10.0.22631"; only with --windows
+  Fact<std::string> wsl_version;     ///< "2.3.24.0"; only with --windows
+  Fact<std::string> nvidia_smi;      ///< driver that Windows' own nvidia-smi names; only with --windows
+  Fact<std::string> driver_model;    ///< "WDDM", "TCC", "MCDM" of the first GPU; only with --windows
+  friend bool operator==(const Wsl&, const Wsl&) = default;
 };
 
 // ---- PCI ---------------------------------------------------------------------------------------------------------
@@ -519,6 +548,53 @@ struct ContainerRuntime {
   friend bool operator==(const ContainerRuntime&, const ContainerRuntime&) = default;
 };
 
+/// containerd, CRI-O or Podman as their configuration sets them up.
+struct RuntimeEngine {
+  std::string name;                ///< "containerd", "cri-o", "podman", "k3s"
+  std::string program;             ///< "/usr/bin/containerd"; empty: only its configuration is there
+  std::vector<std::string> files;  ///< configuration files, in the order in which they count
+  std::int64_t schema = 0;         ///< containerd: "version" of its configuration; 0: not told
+  std::vector<ContainerRuntime> runtimes;
+  Fact<std::string> default_runtime;  ///< absent: the engine's own
+  Fact<bool> cdi;                     ///< CDI is switched on (off) by the configuration; absent: as the release has it
+  Fact<bool> systemd_cgroup;          ///< its runtimes let systemd manage the control groups; absent: not told
+  std::vector<Origin> problems;       ///< a configuration that the engine would not read either
+  friend bool operator==(const RuntimeEngine&, const RuntimeEngine&) = default;
+};
+
+/// /etc/nvidia-container-runtime/config.toml. Absent: not told, so the toolkit's own default.
+struct NvidiaRuntimeConfiguration {
+  Fact<std::string> mode;  ///< "auto", "legacy", "cdi", "csv"
+  Fact<bool> no_cgroups;
+  Fact<std::string> root;     ///< where the driver's files are taken from: "/run/nvidia/driver"
+  Fact<std::string> ldcache;  ///< another cache of the loader than /etc/ld.so.cache
+  Fact<std::string> ldconfig;
+  Fact<bool> accept_envvar_unprivileged;  ///< NVIDIA_VISIBLE_DEVICES counts without privileges
+  Fact<std::string> problem;              ///< why it cannot be read; absent: it can
+  friend bool operator==(const NvidiaRuntimeConfiguration&, const NvidiaRuntimeConfiguration&) = default;
+};
+
+/// A file of the host that a CDI specification brings into a container.
+struct CdiPath {
+  std::string path;  ///< on the host
+  std::string kind;  ///< "device", "mount", "hook"
+  Fact<bool> found;  ///< it is there; not seen: its folder could not be looked into
+  std::int64_t line = 0;
+  friend bool operator==(const CdiPath&, const CdiPath&) = default;
+};
+
+/// A CDI specification: a file below /etc/cdi or /var/run/cdi.
+struct CdiSpecification {
+  std::string path;
+  std::string kind;                  ///< "nvidia.com/gpu"
+  std::string version;               ///< "cdiVersion": "0.5.0"
+  std::vector<std::string> devices;  ///< "0", "all", "GPU-…"
+  std::vector<CdiPath> paths;        ///< at most 1024
+  std::string driver;                ///< release in the names of the driver libraries that it mounts: "550.120"; empty: none
+  std::string problem;               ///< why it cannot be read; empty: it can
+  friend bool operator==(const CdiSpecification&, const CdiSpecification&) = default;
+};
+
 /// What this machine starts containers with, and how it would bring a GPU into them.
 struct ContainerEngines {
   Fact<std::string> docker;                             ///< program of the daemon: "/usr/bin/dockerd"; absent: none
@@ -529,6 +605,17 @@ struct ContainerEngines {
   /// Program of the NVIDIA Container Toolkit by which Docker brings a GPU in ("/usr/bin/nvidia-container-runtime-hook"); absent:
   /// looked everywhere, none there.
   Fact<std::string> toolkit_hook;
+  Fact<std::string> docker_cgroup_driver;  ///< native.cgroupdriver of daemon.json; absent: as the release has it
+  Fact<bool> docker_cdi;                   ///< features.cdi of daemon.json; absent: as the release has it
+  std::vector<RuntimeEngine> others;
+  Fact<std::string> toolkit_version;  ///< release of the NVIDIA Container Toolkit, by its packages; absent: no package
+  NvidiaRuntimeConfiguration nvidia_runtime;
+  Fact<std::vector<CdiSpecification>> cdi;  ///< known and empty: the folders are there without one; absent: no such folder
+  /// Device nodes of NVIDIA without a link to them in /dev/char ("/dev/nvidia0"): runc writes a container's device rules
+  /// through these, and systemd drops what it does not find there when it reloads.
+  Fact<std::vector<std::string>> nodes_without_char_link;
+  std::vector<Origin> kubernetes;  ///< signs of a Kubernetes node and of what NVIDIA's operator or device plugin left on it
+  std::vector<Origin> slurm;       ///< lines of gres.conf, cgroup.conf and slurm.conf about GPUs and devices
   std::vector<Origin> refusals;  ///< lines in which an engine was asked for a GPU and could not give one, newest last; at most 8
   friend bool operator==(const ContainerEngines&, const ContainerEngines&) = default;
 };
@@ -718,10 +805,13 @@ struct Machine {
   static constexpr std::int64_t current_schema = 1;
   std::int64_t schema = current_schema;
   std::string collected_by;  ///< "gpuvet 0.1.0"
-  std::string source;        ///< "host", "root", "text"
+  std::string source;        ///< "host", "root", "text", "container", "image"
   bool redacted = false;
 
+  Fact<std::string> subject;  ///< what is judged where it is not the machine itself: "container web", "image app:1.2"
+
   OperatingSystem os;
+  Wsl wsl;
   User user;
   std::map<std::string, std::string>
       environment;              ///< the judged process' variables that matter (CUDA_*, NVIDIA_*, LD_*, PATH, …)

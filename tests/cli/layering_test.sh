@@ -11,11 +11,12 @@ allowed() {
     knowledge) echo knowledge model ;;
     text) echo text knowledge model ;;
     shell) echo shell model ;;
-    collect) echo collect text shell elf loader system knowledge model ;;
+    config) echo config model ;;
+    collect) echo collect text shell config elf loader system knowledge model ;;
     rules) echo rules knowledge loader model ;;
     diagnose) echo diagnose rules knowledge model ;;
     render) echo render diagnose rules knowledge loader model ;;
-    commands) echo commands render diagnose rules collect text shell elf loader audit system knowledge model ;;
+    commands) echo commands render diagnose rules collect text shell config elf loader audit system knowledge model ;;
     *) echo unknown-folder ;;
   esac
 }
