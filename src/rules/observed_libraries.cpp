@@ -657,7 +657,25 @@ Result python_too_new(const Context& context) {
   return std::nullopt;
 }
 
+/// The framework brings its own cuDNN, and the part that does not fit lies elsewhere.
+Result cudnn_beside_own(const Context& context) {
+  const auto is_cudnn = [](const PythonPackage& package) { return package.name.starts_with("nvidia-cudnn-cu"); };
+  for (const Observation* part : all_observed(context.machine, "cudnn-mixed")) {
+    const std::string_view path = value_of(*part, "path");
+    if (path.empty() || path.find("site-packages") != std::string_view::npos) continue;
+    for (const PythonEnvironment& environment : environments(context)) {
+      const auto own = std::ranges::find_if(environment.packages, is_cudnn);
+      if (own == environment.packages.end()) continue;
+      Finding finding = text_finding(0.95, {part});
+      finding.evidence.push_back(quote(*own));
+      return finding;
+    }
+  }
+  return std::nullopt;
+}
+
 constexpr Rule rules[] = {
+    {"wrong-cudnn-version-loaded", cudnn_beside_own},
     {"python-too-new-for-gpu-wheel", python_too_new},
     {"windows-dll-search-path", dll_on_disk},
     {"windows-dll-search-path", cupy_on_windows},
