@@ -174,7 +174,7 @@ std::optional<Finding> judge_nvlink_fabric(const RuleContext& context) {
                       std::ranges::any_of(events, [](const LogEvent* event) { return event->code != 74; });
   finding.variant = fabric ? "nvswitch" : "";
   if (only_nonfatal) finding.severity = Severity::Warning;  // Xid 144–150 say themselves whether the link was lost
-  finding.repair.push_back(reset_gpu(finding));
+  finding.repair.push_back(fabric ? make_action("reset-gpus-and-fabric-manager") : reset_gpu(finding));
   finding.repair.push_back(make_action(fabric ? "report-gpu-failure" : "reseat-nvlink-bridge"));
   return finding;
 }

@@ -183,6 +183,17 @@ Result signature_refused(const Context& context) {
   return text_finding(0.75, {message});
 }
 
+/// The .run installer built the module; DKMS' key did not sign it.
+Result module_of_installer_refused(const Context& context) {
+  const Observation* refused = observed(context.machine, "module-signature-refused");
+  const Observation* installer = observed(context.machine, "installer-module-not-loadable");
+  if (refused == nullptr || installer == nullptr || refuses_other_module_only(context.machine)) return std::nullopt;
+  Finding finding = text_finding(0.98, {refused, installer});
+  finding.variant = "runfile";
+  finding.repair = {make_action("let-installer-sign-module"), make_action("take-packaged-driver"), make_action("disable-secure-boot")};
+  return finding;
+}
+
 /// bbswitch cut the power and cannot give it back: its own message and the kernel's, or Bumblebee's, which speaks of nothing
 /// else.
 Result bbswitch_keeps_gpu_off(const Context& context) {
@@ -266,6 +277,7 @@ constexpr Rule rules[] = {
     {"nvidia-persistenced-down", persistenced_without_root},
     {"failing-hbm-row-remap", row_pending},
     {"secure-boot-module-rejected", signature_refused},
+    {"secure-boot-module-rejected", module_of_installer_refused},
     {"dgpu-switched-off-on-laptop", bbswitch_keeps_gpu_off},
     {"open-module-on-pre-turing-gpu", open_module_refused},
     {"xid79-fell-off-bus", registers_unreadable},

@@ -4,7 +4,9 @@
 #include <array>
 #include <charconv>
 
+#include "rules/driver_packages.h"
 #include "rules/evidence.h"
+#include "rules/hardware.h"
 #include "rules/observed.h"
 #include "rules/software.h"
 
@@ -16,7 +18,7 @@ using Result = std::optional<Finding>;
 
 bool in_container(const Context& context) {
   return context.in(World::Container) || observed(context.machine, "container-command") != nullptr ||
-         observed(context.machine, "container-image") != nullptr;
+         observed(context.machine, "container-image") != nullptr || observed(context.machine, "image-start-up") != nullptr;
 }
 
 bool in_wsl(const Context& context) { return context.in(World::Wsl2); }
@@ -99,6 +101,21 @@ bool may_be_same_version(std::string_view a, std::string_view b) {
   return b == a || (b.starts_with(a) && b[a.size()] == '.');
 }
 
+/// The libraries' version is that of the packages that bring them, or of others that follow them.
+void take_library_of_packages(const Machine& machine, Finding& finding) {
+  const auto loaded = finding.parameters.find("loaded");
+  if (loaded == finding.parameters.end() || finding.parameters.contains("library")) return;
+  const DriverPackage* taken = nullptr;
+  const std::vector<DriverPackage> packages = driver_packages(machine);
+  for (const DriverPackage& package : packages) {
+    if (!package.version || package.role == PackageRole::Module || package.version->text == loaded->second) continue;
+    if (taken == nullptr || (package.role == PackageRole::Compute && taken->role != PackageRole::Compute)) taken = &package;
+  }
+  if (taken == nullptr) return;
+  finding.parameters["library"] = taken->version->text;
+  finding.evidence.push_back(quote(*taken->package));
+}
+
 /// Both versions, where the text tells them: the module's of /proc or the kernel log, the libraries' of NVML, the log or a
 /// program.
 Result told_versions(const Context& context) {
@@ -122,6 +139,7 @@ Result told_versions(const Context& context) {
   const auto& version = machine.kernel_driver.version;
   if (version.is_known() && finding.parameters.try_emplace("loaded", *version.get()).second)
     finding.evidence.push_back(version.origin());
+  take_library_of_packages(machine, finding);
   const auto loaded = finding.parameters.find("loaded"), library = finding.parameters.find("library");
   if (loaded == finding.parameters.end() || library == finding.parameters.end()) return std::nullopt;
   if (may_be_same_version(loaded->second, library->second)) return std::nullopt;
@@ -129,7 +147,36 @@ Result told_versions(const Context& context) {
   return finding;
 }
 
+/// Driver libraries of another branch than the loaded module's were installed with some other program.
+Result libraries_of_other_branch(const Context& context) {
+  const Machine& machine = context.machine;
+  const auto loaded = context.loaded_driver;
+  const Observation* sign = observed(machine, "nvml-error", {{"code", "18"}});
+  if (!loaded || sign == nullptr || in_container(context)) return std::nullopt;
+  Finding finding = text_finding(0.96, {sign});
+  std::string packages;
+  for (const PackageTransaction& transaction : machine.packages.history) {
+    for (const PackageChange& change : transaction.changes) {
+      const auto branch = branch_in_package_name(change.name);
+      const bool library = driver_package_role(change.name, "dpkg") == PackageRole::Compute;
+      if (change.action != "install" || !library || !branch || *branch == loaded->branch) continue;
+      packages += (packages.empty() ? "" : " ") + change.name;
+      if (finding.evidence.size() == 1) finding.evidence.push_back(transaction.origin);
+    }
+  }
+  if (packages.empty()) return std::nullopt;
+  finding.evidence.push_back(machine.kernel_driver.version.origin());
+  finding.variant = "other-branch-installed";
+  const std::string branch = std::to_string(loaded->branch);
+  finding.parameters = {{"packages", packages}, {"loaded", loaded->text}, {"branch", branch}};
+  finding.repair = {make_action("remove-driver-packages", {{"packages", packages}}),
+                    make_action("install-driver-branch", {{"branch", branch}, {"flavor", recommended_flavor(context)}}),
+                    make_action("reboot")};
+  return finding;
+}
+
 Result version_mismatch(const Context& context) {
+  if (auto other = libraries_of_other_branch(context)) return other;
   if (auto told = told_versions(context)) return told;
   const Observation* error = observed_error(context.machine, 803);
   if (error == nullptr) return std::nullopt;
@@ -229,6 +276,8 @@ Result fabric(const Context& context) {
   const Observation* state = fabric_in_progress(context);
   if (observed(context.machine, "service", {{"unit", "nvidia-fabricmanager"}, {"state", "active"}}) != nullptr)
     return text_finding(0.3, {error});
+  // The GPU itself says what it waits for.
+  if (state == nullptr && observed(context.machine, "conf-compute-not-ready") != nullptr) return text_finding(0.1, {error});
   return text_finding(state != nullptr ? 0.93 : 0.7, {error, state});
 }
 
@@ -299,6 +348,22 @@ Result nvlink(const Context& context) {
 
 // ---- application -----------------------------------------------------------------------------------------------------------
 
+/// Xids that follow from a program's fault, or stand for it.
+bool is_of_program(std::int64_t xid) { return xid == 13 || xid == 31 || xid == 43 || xid == 45 || xid == 69; }
+
+/// After the program's fault the GPU reports one of its own: it has to be reset, whoever began.
+void add_fault_of_gpu(const std::vector<LogEvent>& events, const LogEvent& first, Finding& finding) {
+  const auto own = std::ranges::find_if(events, [&](const LogEvent& event) {
+    return event.kind == "xid" && event.pci == first.pci && event.boot == first.boot && !is_of_program(event.code);
+  });
+  if (own == events.end() || first.pci.empty()) return;
+  finding.variant = "then-gpu";
+  finding.parameters = {{"first", std::to_string(first.code)}, {"code", std::to_string(own->code)}};
+  finding.evidence.push_back(quote(*own));
+  finding.repair = {make_action("reset-gpu", {{"address", first.pci + (first.pci.find('.') == std::string::npos ? ".0" : "")}}),
+                    make_action("find-faulting-kernel"), make_action("report-gpu-failure")};
+}
+
 Result illegal_access(const Context& context) {
   for (const int code : {700, 710, 715, 716, 717, 718, 714, 719}) {
     const Observation* error = observed_error(context.machine, code);
@@ -313,6 +378,7 @@ Result illegal_access(const Context& context) {
   // 45 alone is also how any program ends that was killed.
   Finding finding = text_finding(first->code == 13 || first->code == 31 ? 0.75 : first->code == 43 ? 0.55 : 0.35, {});
   finding.evidence.push_back(quote(*first));
+  add_fault_of_gpu(*events, *first, finding);
   return finding;
 }
 

@@ -438,6 +438,38 @@ Finding in_words_of_torch(const Context& context) {
 /// The line that names the GPU, where one does.
 const Observation* named_gpu(const Context& context) { return observed(context.machine, "gpu-capability", {{"by", "name"}}); }
 
+/// A capability that only NVIDIA's boards with their own memory have (data/facts/gpu_architectures.tsv): desktop code of the same
+/// major does not run there.
+bool is_board(const Context& context) {
+  if (context.in(World::Jetson)) return true;
+  const auto gpu = capability(context);
+  if (!gpu || context.machine.os.architecture.is("x86_64")) return false;
+  constexpr ComputeCapability boards[] = {{5, 3}, {6, 2}, {7, 2}, {8, 7}};
+  return std::ranges::find(boards, *gpu) != std::end(boards);
+}
+
+/// The framework that the text shows at work.
+std::string framework_told(const Context& context) {
+  for (const PythonEnvironment& environment : environments(context))
+    for (const char* name : {"torch", "jax", "tensorflow", "onnxruntime-gpu"})
+      if (find_package(environment, name) != nullptr) return name;
+  for (const auto& [word, name] : {std::pair("torch", "torch"), std::pair("jax", "jax"), std::pair("tensorflow", "tensorflow")})
+    for (const Observation& o : observations(context.machine))
+      if (o.signature.starts_with(word) || o.origin.text.find(word) != std::string::npos) return name;
+  return "framework";
+}
+
+Result arch_missing_on_board(const Context& context) {
+  const Observation* error = no_kernel(context);
+  if (error == nullptr || !is_board(context) || told_by_torch(context) || in_extension(context) != nullptr) return std::nullopt;
+  Finding finding = text_finding(0.93, {error, named_gpu(context)});
+  finding.variant = "board";
+  finding.parameters = {{"framework", framework_told(context)}};
+  finding.repair = {make_action("use-jetpack-wheel", finding.parameters)};
+  finding.confirm = "cat /etc/nv_tegra_release";
+  return finding;
+}
+
 Result arch_missing(const Context& context) {
   if (told_by_torch(context)) return surely_old(context) ? std::nullopt : Result(in_words_of_torch(context));
   const Observation* error = no_kernel(context);
@@ -703,6 +735,7 @@ constexpr Rule rules[] = {
     {"package-without-windows-build", linux_build_on_windows},
     {"extension-arch-missing", extension_arch},
     {"no-kernel-image-arch-missing", arch_missing},
+    {"no-kernel-image-arch-missing", arch_missing_on_board},
     {"no-kernel-image-arch-missing", not_compiled_for_gpu},
     {"no-kernel-image-arch-missing", program_for_other_gpu},
     {"no-kernel-image-arch-missing", symbol_not_in_module},

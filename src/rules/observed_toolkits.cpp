@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "knowledge/gpu_targets.h"
 #include "rules/evidence.h"
 #include "rules/observed.h"
 #include "rules/software.h"
@@ -173,6 +174,44 @@ Result no_old_nvtx(const Context& context) {
   return finding;
 }
 
+/// Is nvcc of this release known to have the architecture?
+bool compiles_for(const Knowledge& knowledge, const CudaVersion& release, const ComputeCapability& wanted) {
+  const auto known = knowledge.cuda_release(release.text());
+  if (!known) return false;
+  const auto least = ComputeCapability::parse(known->supported_sm_min), greatest = ComputeCapability::parse(known->supported_sm_max);
+  return least && greatest && !(wanted < *least) && !(*greatest < wanted);
+}
+
+/// nvcc does not know the architecture, and the text shows a newer one that does.
+Result newer_nvcc_there(const Context& context) {
+  const Observation* refused = observed(context.machine, "arch-unknown-to-compiler");
+  if (refused == nullptr) return std::nullopt;
+  std::string_view name = value_of(*refused, "arch");
+  if (name.empty()) name = value_of(*refused, "value");
+  const auto wanted = parse_gpu_arch(name);
+  if (!wanted) return std::nullopt;
+  const Observation* newest = nullptr;
+  std::optional<CudaVersion> newest_release;
+  bool older = false;
+  for (const Observation* nvcc : all_observed(context.machine, "nvcc-version")) {
+    const auto release = CudaVersion::parse(value_of(*nvcc, "release"));
+    if (!release || nvcc->place != refused->place) continue;
+    const bool by_path = value_of(*nvcc, "program").ends_with("/bin/nvcc") && compiles_for(context.knowledge, *release, wanted->capability);
+    if (!by_path)
+      older = true;
+    else if (!newest_release || *newest_release < *release)
+      newest = nvcc, newest_release = release;
+  }
+  if (newest == nullptr || !older) return std::nullopt;
+  std::string folder(value_of(*newest, "program"));
+  folder.resize(folder.rfind('/'));
+  Finding finding = text_finding(0.95, {refused, newest});
+  finding.variant = "newer-there";
+  finding.parameters = {{"folder", folder}, {"cuda", newest_release->text()}};
+  finding.repair = {make_action("put-folder-first-on-path", {{"folder", folder}}), make_action("build-again-from-scratch")};
+  return finding;
+}
+
 /// The source is older than the toolkit: it uses what a release removed.
 Result removed_from_cuda(const Context& context) {
   const Observation* removed = observed(context.machine, "cuda-api-removed");
@@ -271,6 +310,7 @@ Result other_nvcc_first(const Context& context) {
 constexpr Rule rules[] = {
     {"cuda-symlink-broken", broken_link},
     {"cuda-home-wrong", wrong_home},
+    {"nvcc-too-old-for-gpu-arch", newer_nvcc_there},
     {"nvcc-not-on-path", not_on_path},
     {"nvcc-not-on-path", only_by_path},
     {"shell-startup-inconsistent", other_shell},

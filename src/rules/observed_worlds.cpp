@@ -734,8 +734,10 @@ Result libcuda_link(const Context& context) {
   if (missing == nullptr) return std::nullopt;
   Finding finding = text_finding(0.93, {missing, line_with(context, {"/usr/lib/wsl/lib"}), told});
   // ldconfig caches the name libcuda.so.1 only, and who asks for libcuda.so is not helped by it.
-  if (value_of(*missing, "library") != "libcuda.so.1")
-    finding.repair = {make_action("start-with-wsl-library-path"), make_action("add-wsl-library-folder")};
+  if (value_of(*missing, "library") != "libcuda.so.1") {
+    finding.variant = "unversioned-name";
+    finding.repair = {make_action("start-with-wsl-library-path")};
+  }
   return finding;
 }
 

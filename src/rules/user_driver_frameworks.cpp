@@ -101,6 +101,18 @@ void add_other_build(const RuleContext& context, const NeedsCuda& need, Finding&
   for (Action& action : install_choice(context, *need.environment, choice)) finding.repair.push_back(std::move(action));
 }
 
+/// Releases for which neither the distribution nor NVIDIA's repository has the branches of today: Ubuntu's packages were named
+/// nvidia-NNN until 18.04; NVIDIA's repositories for today's branches begin with Ubuntu 20.04, Debian 11 and RHEL 8
+/// (CUDA 12.9 installation guide, table of distributions).
+bool is_older_than_packaged_branches(const Machine& machine) {
+  const auto release = ReleaseVersion::parse(machine.os.version_id.value_or(""));
+  if (!release) return false;
+  const auto before = [&](std::string_view id, std::string_view first) {
+    return machine.os.id.is(std::string(id)) && *release < *ReleaseVersion::parse(first);
+  };
+  return before("ubuntu", "18.04") || before("debian", "10") || before("centos", "7") || before("rhel", "7") || before("fedora", "34");
+}
+
 }  // namespace
 
 void add_driver_update(const RuleContext& context, const DriverVersion& least, const CudaVersion& cuda, Finding& finding) {
@@ -111,6 +123,11 @@ void add_driver_update(const RuleContext& context, const DriverVersion& least, c
   const std::uint32_t recommended = recommended_branch(context);
   // No GPU, no advice on a branch or a flavour: neither is known to serve it.
   if (context.gpus.empty() && !context.in(World::Container)) {
+    finding.repair.push_back(make_action("update-driver-to", {{"least", least.text}}));
+    return add_forward_compatibility(context, cuda, finding);
+  }
+  // What the newest branch's packages are called on a distribution of that time is not known, nor whether it has them.
+  if (is_older_than_packaged_branches(context.machine)) {
     finding.repair.push_back(make_action("update-driver-to", {{"least", least.text}}));
     return add_forward_compatibility(context, cuda, finding);
   }
@@ -134,7 +151,8 @@ std::optional<Finding> driver_too_old_for_wheel(const RuleContext& context) {
     const auto least = least_driver_for_framework(context.knowledge, need.cuda, driver->from_windows);
     if (!least) continue;
     Finding finding;
-    finding.variant = driver->from_windows ? "windows" : "";
+    // Minor-version compatibility begins with CUDA 11 (docs.nvidia.com/deploy/cuda-compatibility).
+    finding.variant = driver->from_windows ? "windows" : need.cuda.major < 11 ? "before-11" : "";
     finding.parameters = {{"framework", need.name},
                           {"cuda", need.cuda.text()},
                           {"major", std::to_string(need.cuda.major)},

@@ -197,6 +197,35 @@ std::optional<PackageChange> change_of(const std::string& line) {
   return removes ? PackageChange{action, text(name), text(now), {}} : PackageChange{action, text(name), {}, text(now)};
 }
 
+void add_change(PackageTransaction& transaction, PackageChange change) {
+  // apt announces, unpacks, then sets up: one change.
+  const auto same = std::ranges::find(transaction.changes, change.name, &PackageChange::name);
+  if (same == transaction.changes.end()) {
+    if (transaction.changes.size() < most_packages) transaction.changes.push_back(std::move(change));
+  } else if (same->action == "remove" && change.action == "install") {
+    *same = {"upgrade", change.name, same->old_version, change.new_version};
+  } else if (same->new_version.empty() && same->action == "install") {
+    *same = std::move(change);
+  }
+}
+
+/// apt's plan: below this headline stand names only, indented.
+bool is_plan_of_new_packages(std::string_view line) {
+  return line.find("The following NEW packages will be installed") != std::string_view::npos ||
+         line.find("下列【新】软件包将被安装") != std::string_view::npos;
+}
+
+std::vector<PackageChange> names_of_plan(std::string_view line) {
+  std::vector<PackageChange> changes;
+  while (true) {
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    if (line.empty()) return changes;
+    const std::string_view name = line.substr(0, line.find(' '));
+    if (matters(name)) changes.push_back({"install", std::string(name), {}, {}});
+    line.remove_prefix(name.size());
+  }
+}
+
 /// What was done to packages, one transaction a command (or the whole text).
 void read_transactions(const PastedText& text, Machine& machine) {
   const PasteSegment* segment = nullptr;
@@ -205,11 +234,15 @@ void read_transactions(const PastedText& text, Machine& machine) {
     if (!open.changes.empty()) machine.packages.history.push_back(std::move(open));
     open = {};
   };
+  bool in_plan = false;
   for (std::size_t i = 0; i < text.lines.size(); ++i) {
     const std::string& line = text.lines[i].text;
     if (line.size() > 500 || in_container(text, i)) continue;
-    auto change = change_of(line);
-    if (!change || !matters(change->name)) continue;
+    std::vector<PackageChange> changes;
+    if (in_plan && line.starts_with("  ")) changes = names_of_plan(line);
+    else in_plan = is_plan_of_new_packages(line);
+    if (auto change = change_of(line); change && matters(change->name)) changes.push_back(std::move(*change));
+    if (changes.empty()) continue;
     const PasteSegment* here = segment_of(text, i);
     if (here != segment) close();
     segment = here;
@@ -217,12 +250,7 @@ void read_transactions(const PastedText& text, Machine& machine) {
       open.command = here != nullptr ? here->command : std::string();
       open.origin = origin_of(text, i);
     }
-    // apt unpacks, then sets up: one change.
-    const auto same = std::ranges::find(open.changes, change->name, &PackageChange::name);
-    if (same == open.changes.end() && open.changes.size() < most_packages)
-      open.changes.push_back(std::move(*change));
-    else if (same != open.changes.end() && same->action == "remove" && change->action == "install")
-      *same = {"upgrade", change->name, same->old_version, change->new_version};
+    for (PackageChange& change : changes) add_change(open, std::move(change));
   }
   close();
   constexpr std::size_t most = 20;

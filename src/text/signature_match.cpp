@@ -101,7 +101,8 @@ SignatureMatcher::SignatureMatcher(const Knowledge& knowledge)
   auto errors = static_cast<std::uint32_t>(signatures_.size());
   for (const std::string_view word : error_words) literals.emplace_back(std::string(word), errors++);
   const Knowledge::Table& messages = knowledge.table("cuda_error_messages");
-  for (const auto& row : messages.rows) literals.emplace_back(std::string(messages.cell(row, "text")), errors++);
+  // Without the first letter, which may be a capital.
+  for (const auto& row : messages.rows) literals.emplace_back(std::string(messages.cell(row, "text").substr(1)), errors++);
   for (const std::string_view word : reader_words) literals.emplace_back(std::string(word), errors++);
   literals_ = LiteralSet(std::move(literals));
 }
@@ -165,6 +166,15 @@ std::string canonical_cuda_error_name(const Knowledge& knowledge, int code) {
   return name;
 }
 
+/// Where the message stands; programs that print it as a sentence begin it with a capital.
+std::size_t find_message(std::string_view line, std::string_view message) {
+  const std::size_t at = line.find(message);
+  if (at != std::string_view::npos || message.empty() || message.front() < 'a' || message.front() > 'z') return at;
+  std::string sentence(message);
+  sentence.front() = static_cast<char>(sentence.front() - 'a' + 'A');
+  return line.find(sentence);
+}
+
 /// By name, by message, and by number where the line speaks of CUDA. The message is surer than the number: numbers of the
 /// runtime changed in CUDA 10.1.
 void SignatureMatcher::match_errors(std::string_view line, std::vector<Observation>& found) const {
@@ -201,7 +211,7 @@ void SignatureMatcher::match_errors(std::string_view line, std::vector<Observati
   for (const auto& row : messages.rows) {
     const std::string_view text = messages.cell(row, "text");
     if (text.size() <= longest || (messages.cell(row, "alone") != "yes" && !cuda)) continue;
-    const std::size_t at = line.find(text);
+    const std::size_t at = find_message(line, text);
     if (at == std::string_view::npos) continue;
     // "out of memory" is a message of its own; "an out of memory situation" is prose.
     if (at > 0 && is_name_char(line[at - 1])) continue;

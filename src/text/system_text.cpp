@@ -30,6 +30,12 @@ struct Patterns {
       R"re((?i)(?:^|[\s:("])(Ubuntu|Debian GNU/Linux|Debian|Fedora Linux|Fedora|CentOS(?: Linux| Stream)?|Rocky Linux|AlmaLinux|Red Hat Enterprise Linux|openSUSE Leap|openSUSE Tumbleweed|SLES|Arch Linux|Manjaro Linux|Linux Mint|Pop!_OS|Amazon Linux|Oracle Linux|NixOS|Alpine Linux)[ (]*(?:Server )?(?:release )?(\d+(?:\.\d+)*)?)re"};
   RE2 os_line{
       R"re((?i)^\s*[-*]?\s*(?:OS|Operating System|Distro|Description|Distribution|Platform|System|PRETTY_NAME|系统|操作系统)(?: version)?\s*[:=：]\s*"?(.+))re"};
+  // What builds and packages of a distribution carry in their versions: "(Ubuntu 11.4.0-1ubuntu1~22.04)", "#45~22.04.1-Ubuntu SMP".
+  RE2 ubuntu_build{R"re(\(Ubuntu \d[\w.]*-\w+(?:~(\d\d\.\d\d))?[\w.~]*\)|#\d+(?:~(\d\d\.\d\d))?[\w.~]*-Ubuntu\b)re"};
+  RE2 ubuntu_package{R"re(\b\d[\w.]*-0ubuntu\d)re"};
+  RE2 debian_build{R"re(\(Debian \d[\w.]*-[\w.+~]+\)|#\d+ SMP (?:PREEMPT_DYNAMIC |PREEMPT_RT )?(?:Debian|PMX)\b)re"};
+  RE2 fedora_build{R"re(\d\.fc(\d\d)(?:\.(?:x86_64|aarch64|noarch|i686))?\b)re"};
+  RE2 arch_build{R"re(\b\d+\.\d+(?:\.\d+)?[.-]arch\d+-\d+\b)re"};
   RE2 windows{
       R"re(Microsoft Windows \[|Microsoft Windows (?:10|11|Server)|\bWindows-1[01]-|\bWindows 1[01]\b|\bwin_amd64\b|\[MSC v\.|\b[A-Z]:\\(?:Users|Program Files|Windows|ProgramData)\\|\bD:\\a\\_work\\|\bWindowsPath\(|\b(?:nvcuda|nvvm\w*|cudart64_\w+|cublas(?:Lt)?64_\w+|cudnn\w*64_\w+|onnxruntime_providers_cuda|torch_cuda|c10_cuda)\.dll\b)re"};
   RE2 assignment{R"re(^\s*(?:\d+[:-]\s*)?(export |declare -x |set |setx |ENV )?\s*([A-Z][A-Z0-9_]+)=(.*?)\s*$)re"};
@@ -190,6 +196,27 @@ void set_distribution(Machine& machine, const PastedText& text, std::size_t line
     set_fact(machine.os.version_id, std::string(version), text, line);
 }
 
+/// The distribution that built what the line shows; a line that names the distribution counts more.
+void infer_distribution(Machine& machine, const PastedText& text, std::size_t i) {
+  const std::string& line = text.lines[i].text;
+  const auto has = [&](std::string_view part) { return line.find(part) != std::string::npos; };
+  const Patterns& p = patterns();
+  StringPiece of_compiler, of_kernel, release;
+  if (has("buntu")) {
+    if (RE2::PartialMatch(piece(line), p.ubuntu_build, &of_compiler, &of_kernel))
+      set_distribution(machine, text, i, "Ubuntu", view(of_compiler.empty() ? of_kernel : of_compiler));
+    else if (RE2::PartialMatch(piece(line), p.ubuntu_package))
+      set_distribution(machine, text, i, "Ubuntu", {});
+  } else if (has("Debian ") || has("Debian)") || has(" PMX")) {
+    if (RE2::PartialMatch(piece(line), p.debian_build)) set_distribution(machine, text, i, "Debian", {});
+  } else if (has(".fc")) {
+    if (RE2::PartialMatch(piece(line), p.fedora_build, &release))
+      set_distribution(machine, text, i, "Fedora", view(release));
+  } else if (has("arch")) {
+    if (RE2::PartialMatch(piece(line), p.arch_build)) set_distribution(machine, text, i, "Arch", {});
+  }
+}
+
 void set_kernel(Machine& machine, const PastedText& text, std::size_t line, std::string_view release) {
   if (release.find("microsoft-standard") != std::string_view::npos)
     set_fact<std::int64_t>(machine.os.wsl, 2, text, line);
@@ -317,6 +344,9 @@ void read_system(const PastedText& text, const Knowledge&, Machine& machine) {
       add_observation(machine, text, i, "windows", {});
     }
   }
+  // Only where no line told it, and never for a Windows' or a container's own lines.
+  for (std::size_t i = 0; i < text.lines.size() && machine.os.id.is_not_seen() && !windows; ++i)
+    if (!in_container(text, i) && text.lines[i].text.size() < 500) infer_distribution(machine, text, i);
 }
 
 }  // namespace gpuvet

@@ -1,7 +1,8 @@
 // Texts and their causes: every text of tests/cases must be answered rightly, of ../shared/cases at least 95 %. Prints both
 // figures.
 //
-//   SLUG/fires-NAME.txt      the root cause is SLUG; NAME.json beside it may say {"also_ok": [...]}
+//   SLUG/fires-NAME.txt      the root cause is SLUG; NAME.json beside it may say {"also_ok": [...]}, and what is said of it:
+//                            {"variant": "told", "steps": ["reboot", "branch=470"], "no_steps": [...], "absent": ["kind"]}
 //   SLUG/near-miss-NAME.txt  the root cause is not SLUG; NAME.json may say {"kind": "what-it-is"}, "unknown": none may be named
 //   unknown/NAME.txt         symptoms that do not decide: none may be named
 //   innocent/NAME.txt        no sign of a problem: nothing above a note
@@ -115,6 +116,32 @@ std::set<std::string> known_wrong() {
   return names;
 }
 
+/// "type name=value …" of every step of the root cause.
+std::string steps_of(const Diagnosis& diagnosis) {
+  std::string all;
+  for (const Finding& finding : diagnosis.findings) {
+    if (finding.kind != diagnosis.root_cause) continue;
+    for (const Action& action : finding.repair) {
+      all += action.type;
+      for (const auto& [name, value] : action.parameters) all += " " + name + "=" + value;
+      all += "\n";
+    }
+  }
+  return all;
+}
+
+void expect_answer(const nlohmann::json& json, const Diagnosis& diagnosis, const std::string& name) {
+  for (const Finding& finding : diagnosis.findings)
+    if (finding.kind == diagnosis.root_cause && json.contains("variant")) { EXPECT_EQ(finding.variant, json["variant"]) << name; }
+  const std::string steps = steps_of(diagnosis);
+  for (const auto& step : json.value("steps", nlohmann::json::array()))
+    EXPECT_NE(steps.find(step.get<std::string>()), std::string::npos) << name << ": no step with " << step << " in\n" << steps;
+  for (const auto& step : json.value("no_steps", nlohmann::json::array()))
+    EXPECT_EQ(steps.find(step.get<std::string>()), std::string::npos) << name << ": a step with " << step << " in\n" << steps;
+  for (const auto& kind : json.value("absent", nlohmann::json::array()))
+    for (const Finding& finding : diagnosis.findings) EXPECT_NE(finding.kind, kind) << name << " speaks of it";
+}
+
 TEST(Cases, Own) {
   const std::set<std::string> open = known_wrong();
   Score score;
@@ -142,6 +169,7 @@ TEST(Cases, Own) {
         right = root != slug && (wanted.empty() || (wanted == "unknown" ? root.empty() : accepts(json, wanted, root)));
       }
       score.add(right, right || layer_of(root) == layer);
+      expect_answer(json, diagnosis, name);
       EXPECT_EQ(right, !open.contains(name)) << name << ": named " << named(root);
     }
   }
