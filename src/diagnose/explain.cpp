@@ -18,9 +18,11 @@ constexpr double by_both = 0.97;       // … and the text names the same kind
 constexpr double by_host_alone = 0.2;  // the machine is broken there, but the text shows nothing that would follow from it
 constexpr double ruled_out = 0.4;      // the machine's own facts speak for that link
 constexpr double worth_explaining = 0.3;
-constexpr double out_of_world = 0.4;  // a kind that does not occur where the text seems to come from
+constexpr double out_of_world = 0.3;  // a kind that does not occur where the text seems to come from
 constexpr std::size_t most_evidence = 6;
-constexpr double not_worth_a_line = 0.12;  // less likely ones are not shown
+constexpr double not_worth_a_line = 0.12;    // less likely ones are not shown
+constexpr double beside_a_sure_cause = 0.3;  // … where the cause is as good as certain
+constexpr double as_good_as_certain = 0.9;
 
 bool applies(const RuleRecord& record, Worlds worlds) { return (worlds & ~record.worlds) == 0; }
 
@@ -167,6 +169,7 @@ Diagnosis concluded(std::vector<Finding> hypotheses, const RuleContext& text) {
   diagnosis.of_text = true;
   diagnosis.findings = std::move(hypotheses);
   auto& findings = diagnosis.findings;
+  std::erase_if(findings, [&](const Finding& f) { return f.rank < sure_enough && contradicted_by_text(text, f.kind); });
   fit_to_system(text, findings);
   std::vector<bool> explained;
   for (const Finding& finding : findings) explained.push_back(is_explained(findings, finding));
@@ -180,6 +183,7 @@ Diagnosis concluded(std::vector<Finding> hypotheses, const RuleContext& text) {
       root = &finding;
   }
   if (root != nullptr) diagnosis.root_cause = root->kind;
+  const double root_rank = root != nullptr ? root->rank : 0;
   for (Finding& cause : findings)
     for (const Finding& effect : findings)
       if (cause.rank >= sure_enough && effect.rank >= sure_enough && names_as_consequence(cause, effect))
@@ -194,7 +198,8 @@ Diagnosis concluded(std::vector<Finding> hypotheses, const RuleContext& text) {
     if ((a.kind == root_kind) != (b.kind == root_kind)) return a.kind == root_kind;
     return weight_of(a) > weight_of(b);
   });
-  std::erase_if(findings, [&](const Finding& f) { return f.kind != root_kind && (f.rank < not_worth_a_line); });
+  const double least = root_rank >= as_good_as_certain ? beside_a_sure_cause : not_worth_a_line;
+  std::erase_if(findings, [&](const Finding& f) { return f.kind != root_kind && f.rank < least; });
   diagnosis.red_herrings = red_herrings(machine);
   std::vector<Finding> likely;
   std::ranges::copy_if(findings, std::back_inserter(likely), [](const Finding& f) { return f.rank >= sure_enough; });

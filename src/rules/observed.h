@@ -50,6 +50,9 @@ std::span<const Rule> observed_world_rules();    ///< observed_worlds.cpp: nodes
 /// Hypotheses of single signatures: for each kind that a line speaks for the likelihood, with the lines as evidence.
 std::vector<Finding> signature_findings(const Machine& machine);
 
+/// Does another line of the text rule this kind out? Asked of guesses only: what a rule is sure of stands.
+bool contradicted_by_text(const RuleContext& context, std::string_view kind);
+
 /// Fills the texts' variant, severity, layer and repair of a finding of a text from its kind's record.
 void complete_from_record(Finding& finding);
 

@@ -178,7 +178,8 @@ Result no_old_nvtx(const Context& context) {
 bool compiles_for(const Knowledge& knowledge, const CudaVersion& release, const ComputeCapability& wanted) {
   const auto known = knowledge.cuda_release(release.text());
   if (!known) return false;
-  const auto least = ComputeCapability::parse(known->supported_sm_min), greatest = ComputeCapability::parse(known->supported_sm_max);
+  const auto least = ComputeCapability::parse(known->supported_sm_min),
+             greatest = ComputeCapability::parse(known->supported_sm_max);
   return least && greatest && !(wanted < *least) && !(*greatest < wanted);
 }
 
@@ -196,7 +197,8 @@ Result newer_nvcc_there(const Context& context) {
   for (const Observation* nvcc : all_observed(context.machine, "nvcc-version")) {
     const auto release = CudaVersion::parse(value_of(*nvcc, "release"));
     if (!release || nvcc->place != refused->place) continue;
-    const bool by_path = value_of(*nvcc, "program").ends_with("/bin/nvcc") && compiles_for(context.knowledge, *release, wanted->capability);
+    const bool by_path =
+        value_of(*nvcc, "program").ends_with("/bin/nvcc") && compiles_for(context.knowledge, *release, wanted->capability);
     if (!by_path)
       older = true;
     else if (!newest_release || *newest_release < *release)

@@ -110,7 +110,8 @@ bool is_older_than_packaged_branches(const Machine& machine) {
   const auto before = [&](std::string_view id, std::string_view first) {
     return machine.os.id.is(std::string(id)) && *release < *ReleaseVersion::parse(first);
   };
-  return before("ubuntu", "18.04") || before("debian", "10") || before("centos", "7") || before("rhel", "7") || before("fedora", "34");
+  return before("ubuntu", "18.04") || before("debian", "10") || before("centos", "7") || before("rhel", "7") ||
+         before("fedora", "34");
 }
 
 }  // namespace

@@ -239,8 +239,10 @@ void read_transactions(const PastedText& text, Machine& machine) {
     const std::string& line = text.lines[i].text;
     if (line.size() > 500 || in_container(text, i)) continue;
     std::vector<PackageChange> changes;
-    if (in_plan && line.starts_with("  ")) changes = names_of_plan(line);
-    else in_plan = is_plan_of_new_packages(line);
+    if (in_plan && line.starts_with("  "))
+      changes = names_of_plan(line);
+    else
+      in_plan = is_plan_of_new_packages(line);
     if (auto change = change_of(line); change && matters(change->name)) changes.push_back(std::move(*change));
     if (changes.empty()) continue;
     const PasteSegment* here = segment_of(text, i);

@@ -30,7 +30,8 @@ struct Patterns {
       R"re((?i)(?:^|[\s:("])(Ubuntu|Debian GNU/Linux|Debian|Fedora Linux|Fedora|CentOS(?: Linux| Stream)?|Rocky Linux|AlmaLinux|Red Hat Enterprise Linux|openSUSE Leap|openSUSE Tumbleweed|SLES|Arch Linux|Manjaro Linux|Linux Mint|Pop!_OS|Amazon Linux|Oracle Linux|NixOS|Alpine Linux)[ (]*(?:Server )?(?:release )?(\d+(?:\.\d+)*)?)re"};
   RE2 os_line{
       R"re((?i)^\s*[-*]?\s*(?:OS|Operating System|Distro|Description|Distribution|Platform|System|PRETTY_NAME|系统|操作系统)(?: version)?\s*[:=：]\s*"?(.+))re"};
-  // What builds and packages of a distribution carry in their versions: "(Ubuntu 11.4.0-1ubuntu1~22.04)", "#45~22.04.1-Ubuntu SMP".
+  // What builds and packages of a distribution carry in their versions: "(Ubuntu 11.4.0-1ubuntu1~22.04)", "#45~22.04.1-Ubuntu
+  // SMP".
   RE2 ubuntu_build{R"re(\(Ubuntu \d[\w.]*-\w+(?:~(\d\d\.\d\d))?[\w.~]*\)|#\d+(?:~(\d\d\.\d\d))?[\w.~]*-Ubuntu\b)re"};
   RE2 ubuntu_package{R"re(\b\d[\w.]*-0ubuntu\d)re"};
   RE2 debian_build{R"re(\(Debian \d[\w.]*-[\w.+~]+\)|#\d+ SMP (?:PREEMPT_DYNAMIC |PREEMPT_RT )?(?:Debian|PMX)\b)re"};
@@ -210,8 +211,7 @@ void infer_distribution(Machine& machine, const PastedText& text, std::size_t i)
   } else if (has("Debian ") || has("Debian)") || has(" PMX")) {
     if (RE2::PartialMatch(piece(line), p.debian_build)) set_distribution(machine, text, i, "Debian", {});
   } else if (has(".fc")) {
-    if (RE2::PartialMatch(piece(line), p.fedora_build, &release))
-      set_distribution(machine, text, i, "Fedora", view(release));
+    if (RE2::PartialMatch(piece(line), p.fedora_build, &release)) set_distribution(machine, text, i, "Fedora", view(release));
   } else if (has("arch")) {
     if (RE2::PartialMatch(piece(line), p.arch_build)) set_distribution(machine, text, i, "Arch", {});
   }
