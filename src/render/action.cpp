@@ -35,7 +35,7 @@ bool is_plain(char c) {
 }
 
 /// Words of gpuvet's own for the shell of whoever runs the command. They change nothing, whoever wrote them.
-constexpr std::string_view left_to_the_shell[] = {"$(uname -r)", "$USER"};
+constexpr std::string_view left_to_the_shell[] = {"$(uname -r)", "linux-headers-$(uname -r)", "$USER"};
 
 /// A parameter as shell text. Values come from the inspected machine and may hold anything; several words are meant as such
 /// unless they look like a path.
@@ -132,8 +132,58 @@ std::vector<RenderedWay> ways_of(const ActionRecord& record, const Action& actio
       if (family.family != installer) continue;
       auto commands = filled_commands(family, words);
       if (commands.empty()) continue;
-      ways.insert(installer == first ? ways.begin() : ways.end(), {std::string(installer), std::move(commands)});
+      ways.insert(installer == first ? ways.begin() : ways.end(), {std::string(installer), "", std::move(commands)});
     }
+  }
+  return ways;
+}
+
+/// What the record says for this distribution and no other: the commands, or where to look when the packages are not known.
+void add_commands(const FamilyCommands& family, const Action& action, const Machine& machine, Language language,
+                  const std::map<std::string, std::string>& words, RenderedAction& out) {
+  for (const std::string_view command : family.commands) {
+    if (command.find(packages_placeholder) != std::string_view::npos) {
+      add_driver_command(command, action, machine, language, words, out);
+      continue;
+    }
+    std::string filled = fill_placeholders(command, words);
+    // A command with a hole in it is worse than none.
+    if (!has_placeholder(filled)) out.commands.push_back(std::move(filled));
+  }
+}
+
+struct Distribution {
+  std::string_view id, name, package_manager;
+};
+constexpr Distribution distributions[] = {{"ubuntu", "Ubuntu", "dpkg"},     {"debian", "Debian", "dpkg"},
+                                          {"fedora", "Fedora", "rpm"},      {"rhel", "RHEL", "rpm"},
+                                          {"arch", "Arch Linux", "pacman"}, {"suse", "openSUSE", "rpm"}};
+
+bool distribution_is_known(const Machine& machine) {
+  const auto keys = distribution_keys(machine);
+  return std::ranges::any_of(distributions, [&](const Distribution& d) { return std::ranges::find(keys, d.id) != keys.end(); });
+}
+
+/// Where the distribution was not seen: the commands of each that the package manager leaves; equal ones are one way.
+std::vector<RenderedWay> ways_of_distributions(const ActionRecord& record, const Action& action, const Machine& machine,
+                                               Language language, const std::map<std::string, std::string>& words) {
+  std::vector<RenderedWay> ways;
+  for (const Distribution& distribution : distributions) {
+    if (const std::string* manager = machine.packages.manager.get();
+        manager != nullptr && *manager != distribution.package_manager)
+      continue;
+    Machine one = machine;
+    one.os.id = Fact<std::string>::known(std::string(distribution.id), {});
+    const FamilyCommands* family = commands_for(record, one);
+    if (family == nullptr) continue;
+    RenderedAction rendered;
+    add_commands(*family, action, one, language, words, rendered);
+    if (rendered.commands.empty() || !rendered.text.empty()) continue;
+    const auto same = std::ranges::find(ways, rendered.commands, &RenderedWay::commands);
+    if (same == ways.end())
+      ways.push_back({"", std::string(distribution.name), std::move(rendered.commands)});
+    else
+      same->distributions += std::string(language == Language::Chinese ? "、" : ", ") + std::string(distribution.name);
   }
   return ways;
 }
@@ -161,15 +211,9 @@ RenderedAction render_action(const Action& action, const Machine& machine, Langu
   out.reversible = record->reversible;
   out.reboot = record->reboot;
   if (const FamilyCommands* family = commands_for(*record, machine)) {
-    for (const std::string_view command : family->commands) {
-      if (command.find(packages_placeholder) != std::string_view::npos) {
-        add_driver_command(command, action, machine, language, words, out);
-        continue;
-      }
-      std::string filled = fill_placeholders(command, words);
-      // A command with a hole in it is worse than none.
-      if (!has_placeholder(filled)) out.commands.push_back(std::move(filled));
-    }
+    add_commands(*family, action, machine, language, words, out);
+  } else if (!distribution_is_known(machine)) {
+    out.alternatives = ways_of_distributions(*record, action, machine, language, words);
   }
   if (auto ways = ways_of(*record, action, words); !ways.empty()) {
     out.commands.insert(out.commands.end(), ways.front().commands.begin(), ways.front().commands.end());
@@ -177,6 +221,8 @@ RenderedAction render_action(const Action& action, const Machine& machine, Langu
   }
   if (is_root(machine)) {
     for (std::string& command : out.commands) command = without_sudo(std::move(command));
+    for (RenderedWay& way : out.alternatives)
+      for (std::string& command : way.commands) command = without_sudo(std::move(command));
   }
   return out;
 }

@@ -51,7 +51,8 @@ void write_alternatives(JsonWriter& w, const std::vector<RenderedWay>& alternati
   w.begin_array();
   for (const RenderedWay& way : alternatives) {
     w.begin_object();
-    w.field("installer", way.installer);
+    if (!way.installer.empty()) w.field("installer", way.installer);
+    if (!way.distributions.empty()) w.field("distributions", way.distributions);
     write_strings(w, "commands", way.commands);
     w.end_object();
   }

@@ -113,8 +113,7 @@ class MarkdownReport {
     for (const RenderedWay& way : action.alternatives) {
       std::string commands;
       for (const std::string& command : way.commands) commands += (commands.empty() ? "" : "\n") + command;
-      out_ += "   " + message(Message::OrWith, options_.language, {{"installer", way.installer}}) + "\n" +
-              code_block(commands, "sh", "   ");
+      out_ += "   " + way_heading(way, options_.language) + "\n" + code_block(commands, "sh", "   ");
     }
   }
 

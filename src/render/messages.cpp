@@ -43,6 +43,7 @@ constexpr Sentence sentences[] = {
     {Message::PackagesUnknown,
      "The names of the driver packages for this system are not known for sure; look them up at {where}.",
      "无法确定此系统上驱动软件包的名称，请查阅 {where}。"},
+    {Message::OnDistributions, "on {distributions}:", "{distributions}："},
     {Message::OrWith, "or with {installer}:", "或用 {installer}："},
     {Message::BackUpFirst, "Back up first:", "请先备份："},
     {Message::VerdictHolds, "The chain holds, as far as it was seen (exit code 0).", "就目前所见，链路完好（退出码 0）。"},

@@ -63,6 +63,7 @@ enum class Message : std::uint8_t {
   NoRepairKnown,
   PackagesUnknown,
   BackUpFirst,
+  OnDistributions,
   OrWith,
   // verdicts
   VerdictHolds,

@@ -33,9 +33,11 @@ std::string render_markdown(const Diagnosis& diagnosis, const Machine& machine, 
 /// The page of a rule (`gpuvet rule SLUG`); empty when there is no such rule.
 std::string render_rule_page(std::string_view slug, const RenderOptions& options);
 
-/// Another way to do the same step: with another installer of Python packages.
+/// One of several ways to do the same step: with another installer of Python packages, or, where the distribution was not
+/// seen, on each of them.
 struct RenderedWay {
-  std::string installer;  ///< "pip", "uv", "conda", …
+  std::string installer;      ///< "pip", "uv", "conda", …; empty for a way of a distribution
+  std::string distributions;  ///< "Ubuntu, Debian"; empty for a way of an installer
   std::vector<std::string> commands;
 };
 
@@ -43,7 +45,7 @@ struct RenderedWay {
 struct RenderedAction {
   std::string text;                       ///< "Install the headers of the running kernel"
   std::vector<std::string> commands;      ///< {"sudo apt install linux-headers-6.8.0-49-generic"}; may be empty (a BIOS setting)
-  std::vector<RenderedWay> alternatives;  ///< instead of `commands`, not after them
+  std::vector<RenderedWay> alternatives;  ///< instead of `commands`, not after them; ways of distributions stand alone
   std::string risk;                       ///< "variable", "file", "symlink", "package", "kernel", "firmware", "hardware", "none"
   bool reversible = true;
   bool reboot = false;

@@ -125,6 +125,11 @@ std::string_view confirming_command(const Finding& finding) {
   return record == nullptr ? std::string_view() : record->confirm;
 }
 
+std::string way_heading(const RenderedWay& way, Language language) {
+  if (!way.distributions.empty()) return message(Message::OnDistributions, language, {{"distributions", way.distributions}});
+  return message(Message::OrWith, language, {{"installer", way.installer}});
+}
+
 std::string origin_place(const Origin& origin) {
   std::string out = printable(origin.source);
   if (origin.line != 0) out += ":" + std::to_string(origin.line);

@@ -29,6 +29,8 @@ std::string verdict_sentence(const Diagnosis& diagnosis, bool strict, Language l
 std::vector<std::string> code_meaning_lines(const CodeMeaning& code, Language language);
 /// The command that confirms a finding of a text or rules it out; empty: none is needed.
 std::string_view confirming_command(const Finding& finding);
+/// The line above the commands of one of several ways: "or with uv:", "on Ubuntu, Debian:".
+std::string way_heading(const RenderedWay& way, Language language);
 /// "/etc/modprobe.d/x.conf:3"
 std::string origin_place(const Origin& origin);
 

@@ -173,7 +173,7 @@ class TextReport {
     // Commands are never wrapped: they are there to be copied.
     for (const std::string& command : action.commands) out_ += "       " + styled(command, Style::Command, options_.color) + "\n";
     for (const RenderedWay& way : action.alternatives) {
-      add(message(Message::OrWith, options_.language, {{"installer", way.installer}}), "     ", "     ");
+      add(way_heading(way, options_.language), "     ", "     ");
       for (const std::string& command : way.commands) out_ += "       " + styled(command, Style::Command, options_.color) + "\n";
     }
     if (!action.reversible && action.backup.empty() && action.risk != "none") add(say(Message::CannotBeUndone), "     ", "     ");

@@ -36,6 +36,12 @@ struct Patterns {
   RE2 ubuntu_package{R"re(\b\d[\w.]*-0ubuntu\d)re"};
   RE2 debian_build{R"re(\(Debian \d[\w.]*-[\w.+~]+\)|#\d+ SMP (?:PREEMPT_DYNAMIC |PREEMPT_RT )?(?:Debian|PMX)\b)re"};
   RE2 fedora_build{R"re(\d\.fc(\d\d)(?:\.(?:x86_64|aarch64|noarch|i686))?\b)re"};
+  RE2 rhel_build{R"re(\d\.el(\d{1,2})(?:_\d+)?(?:\.\w+)*\b)re"};
+  RE2 amazon_build{R"re(\.amzn(\d{1,4})\.(?:x86_64|aarch64)\b)re"};
+  // Releases of kernels as Ubuntu, Debian and SUSE name them: "6.8.0-49-generic", "6.1.0-18-amd64", "6.4.0-150600.23.25-default".
+  RE2 ubuntu_kernel{R"re(\b\d+\.\d+\.0-\d{2,4}-(?:generic|lowlatency|aws|azure|gcp|oracle|nvidia|kvm|oem)\b)re"};
+  RE2 debian_kernel{R"re(\b\d+\.\d+\.\d+(?:-\d+|\+deb\d+)-(?:cloud-)?(?:amd64|arm64)\b)re"};
+  RE2 suse_kernel{R"re(\b\d+\.\d+\.\d+-\d+(?:\.\d+)*-default\b)re"};
   RE2 arch_build{R"re(\b\d+\.\d+(?:\.\d+)?[.-]arch\d+-\d+\b)re"};
   RE2 windows{
       R"re(Microsoft Windows \[|Microsoft Windows (?:10|11|Server)|\bWindows-1[01]-|\bWindows 1[01]\b|\bwin_amd64\b|\[MSC v\.|\b[A-Z]:\\(?:Users|Program Files|Windows|ProgramData)\\|\bD:\\a\\_work\\|\bWindowsPath\(|\b(?:nvcuda|nvvm\w*|cudart64_\w+|cublas(?:Lt)?64_\w+|cudnn\w*64_\w+|onnxruntime_providers_cuda|torch_cuda|c10_cuda)\.dll\b)re"};
@@ -171,7 +177,7 @@ void set_distribution(Machine& machine, const PastedText& text, std::size_t line
                       std::string_view version) {
   std::string id;
   for (const char c : name) id += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 18> ids{{{"ubuntu", "ubuntu"},
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 19> ids{{{"ubuntu", "ubuntu"},
                                                                                {"debian", "debian"},
                                                                                {"fedora", "fedora"},
                                                                                {"centos", "centos"},
@@ -188,6 +194,7 @@ void set_distribution(Machine& machine, const PastedText& text, std::size_t line
                                                                                {"oracle", "ol"},
                                                                                {"nixos", "nixos"},
                                                                                {"alpine", "alpine"},
+                                                                               {"opensuse", "opensuse"},
                                                                                {"sles", "sles"}}};
   const auto* const found = std::ranges::find_if(ids, [&](const auto& entry) { return id.starts_with(entry.first); });
   if (found == ids.end()) return;
@@ -212,6 +219,16 @@ void infer_distribution(Machine& machine, const PastedText& text, std::size_t i)
     if (RE2::PartialMatch(piece(line), p.debian_build)) set_distribution(machine, text, i, "Debian", {});
   } else if (has(".fc")) {
     if (RE2::PartialMatch(piece(line), p.fedora_build, &release)) set_distribution(machine, text, i, "Fedora", view(release));
+  } else if (has(".el")) {
+    if (RE2::PartialMatch(piece(line), p.rhel_build, &release)) set_distribution(machine, text, i, "Red Hat", view(release));
+  } else if (has(".amzn")) {
+    if (RE2::PartialMatch(piece(line), p.amazon_build, &release)) set_distribution(machine, text, i, "Amazon", view(release));
+  } else if (has(".0-") && RE2::PartialMatch(piece(line), p.ubuntu_kernel)) {
+    set_distribution(machine, text, i, "Ubuntu", {});
+  } else if ((has("amd64") || has("arm64")) && RE2::PartialMatch(piece(line), p.debian_kernel)) {
+    set_distribution(machine, text, i, "Debian", {});
+  } else if (has("-default") && RE2::PartialMatch(piece(line), p.suse_kernel)) {
+    set_distribution(machine, text, i, "openSUSE", {});
   } else if (has("arch")) {
     if (RE2::PartialMatch(piece(line), p.arch_build)) set_distribution(machine, text, i, "Arch", {});
   }

@@ -70,5 +70,50 @@ TEST(ActionWays, TextAndJsonShowThem) {
   EXPECT_NE(render_markdown(diagnosis, machine, knowledge, {}).find("or with uv:"), std::string::npos);
 }
 
+// ---- a distribution that was not seen ----------------------------------------------------------------------------------
+
+TEST(ActionWays, EveryDistributionWhereNoneWasSeen) {
+  const RenderedAction action = render_action({"finish-package-upgrade", {}}, Machine{}, Language::English);
+  EXPECT_TRUE(action.commands.empty());
+  ASSERT_EQ(action.alternatives.size(), 4u);
+  EXPECT_EQ(action.alternatives[0].distributions, "Ubuntu, Debian");
+  EXPECT_EQ(action.alternatives[0].commands[0], "sudo dpkg --configure -a");
+  EXPECT_EQ(action.alternatives[1].distributions, "Fedora, RHEL");
+}
+
+TEST(ActionWays, OnlyThoseOfThePackageManager) {
+  Machine machine;
+  machine.packages.manager = Fact<std::string>::known("pacman");
+  const RenderedAction action = render_action({"finish-package-upgrade", {}}, machine, Language::Chinese);
+  ASSERT_EQ(action.alternatives.size(), 1u);
+  EXPECT_EQ(action.alternatives[0].distributions, "Arch Linux");
+}
+
+TEST(ActionWays, NoWayWhosePackagesAreUnknown) {
+  // Which package brings a branch on Debian and RHEL depends on the release, which nobody told.
+  const RenderedAction action =
+      render_action({"install-driver-branch", {{"branch", "580"}, {"flavor", "open"}}}, Machine{}, Language::English);
+  ASSERT_FALSE(action.alternatives.empty());
+  EXPECT_EQ(action.alternatives[0].distributions, "Ubuntu");
+  EXPECT_EQ(action.alternatives[0].commands.back(), "sudo apt install nvidia-driver-580-open");
+  for (const RenderedWay& way : action.alternatives) EXPECT_NE(way.distributions, "Debian");
+}
+
+TEST(ActionWays, ADistributionWithoutCommandsGetsNoneOfOthers) {
+  Machine machine;
+  machine.os.id = Fact<std::string>::known("debian");
+  const RenderedAction action =
+      render_action({"install-signed-module", {{"branch", "580"}, {"kernel", "6.1"}}}, machine, Language::English);
+  EXPECT_TRUE(action.commands.empty());
+  EXPECT_TRUE(action.alternatives.empty());
+}
+
+TEST(ActionWays, RootNeedsNoSudoInAny) {
+  Machine machine;
+  machine.user.uid = Fact<std::int64_t>::known(0);
+  for (const RenderedWay& way : render_action({"finish-package-upgrade", {}}, machine, Language::English).alternatives)
+    for (const std::string& command : way.commands) EXPECT_FALSE(command.starts_with("sudo"));
+}
+
 }  // namespace
 }  // namespace gpuvet

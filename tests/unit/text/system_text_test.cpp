@@ -26,6 +26,23 @@ TEST(SystemText, Uname) {
   EXPECT_TRUE(host("$ uname -r\nbash: uname: command not found\n").os.kernel.is_not_seen());
 }
 
+TEST(SystemText, AKernelsReleaseTellsItsDistribution) {
+  const auto id = [](std::string_view release) { return host("$ uname -r\n" + std::string(release) + "\n").os.id.value_or("?"); };
+  EXPECT_EQ(id("6.8.0-49-generic"), "ubuntu");
+  EXPECT_EQ(id("6.8.0-1018-aws"), "ubuntu");
+  EXPECT_EQ(id("6.1.0-18-amd64"), "debian");
+  EXPECT_EQ(id("6.12.48+deb13-amd64"), "debian");
+  EXPECT_EQ(id("4.18.0-553.el8_10.x86_64"), "rhel");
+  EXPECT_EQ(id("6.1.119-129.201.amzn2023.x86_64"), "amzn");
+  EXPECT_EQ(id("6.4.0-150600.23.25-default"), "opensuse");
+  EXPECT_EQ(id("6.11.5-arch1-1"), "arch");
+  EXPECT_EQ(id("5.10.38-gentoo-dist"), "?");
+  EXPECT_EQ(id("6.8.0-rc3"), "?");
+  EXPECT_EQ(host("Linux h 5.14.0-427.el9.x86_64 #1 SMP\n").os.version_id.value_or(""), "9");
+  EXPECT_EQ(host("ID=linuxmint\n$ uname -r\n6.8.0-49-generic\n").os.id.value_or("?"), "linuxmint");
+  EXPECT_EQ(host("$ uname -r\n5.15.167.4-microsoft-standard-WSL2\n").os.id.value_or("?"), "?");
+}
+
 TEST(SystemText, BothGenerationsOfWsl) {
   EXPECT_TRUE(host("$ uname -r\n5.15.167.4-microsoft-standard-WSL2\n").os.wsl.is(2));
   EXPECT_TRUE(host("Error! Your kernel headers for kernel 4.4.0-19041-Microsoft cannot be found.\n").os.wsl.is(1));
