@@ -20,6 +20,7 @@ constexpr double ruled_out = 0.4;      // the machine's own facts speak for that
 constexpr double worth_explaining = 0.3;
 constexpr double out_of_world = 0.3;  // a kind that does not occur where the text seems to come from
 constexpr std::size_t most_evidence = 6;
+constexpr double by_one_message = 0.7;       // what another line can still rule out
 constexpr double not_worth_a_line = 0.12;    // less likely ones are not shown
 constexpr double beside_a_sure_cause = 0.3;  // … where the cause is as good as certain
 constexpr double as_good_as_certain = 0.9;
@@ -158,6 +159,7 @@ void fit_to_system(const RuleContext& context, std::vector<Finding>& findings) {
   for (Finding& finding : findings) {
     if (const RuleRecord* record = find_rule_record(finding.kind); record != nullptr && finding.confirm.empty())
       finding.confirm = confirming(context, *record, finding, windows);
+    fit_repair_to_text(context, finding);
     if (windows) fit_to_windows(finding);
   }
 }
@@ -169,7 +171,7 @@ Diagnosis concluded(std::vector<Finding> hypotheses, const RuleContext& text) {
   diagnosis.of_text = true;
   diagnosis.findings = std::move(hypotheses);
   auto& findings = diagnosis.findings;
-  std::erase_if(findings, [&](const Finding& f) { return f.rank < sure_enough && contradicted_by_text(text, f.kind); });
+  std::erase_if(findings, [&](const Finding& f) { return f.rank < by_one_message && contradicted_by_text(text, f.kind); });
   fit_to_system(text, findings);
   std::vector<bool> explained;
   for (const Finding& finding : findings) explained.push_back(is_explained(findings, finding));

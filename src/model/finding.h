@@ -38,9 +38,17 @@ enum class LinkState : std::uint8_t { Ok, Warning, Broken, Unknown, NotNeeded };
 enum class Verdict : std::uint8_t { Holds, Broken, Unknown };
 
 /// A repair step as data: `type` is a row of data/actions.toml, which has its texts and its commands per distribution.
+/// How a repair step belongs to those before it.
+enum class StepWhen {
+  Always,       ///< it follows them
+  Instead,      ///< it replaces them: another way
+  IfNotEnough,  ///< it is for the case that they did not help
+};
+
 struct Action {
   std::string type;                               ///< "install-kernel-headers"
   std::map<std::string, std::string> parameters;  ///< for the texts and commands: {"kernel": "6.8.0-49-generic"}
+  StepWhen when = StepWhen::Always;
   friend bool operator==(const Action&, const Action&) = default;
 };
 

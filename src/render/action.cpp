@@ -205,7 +205,9 @@ RenderedAction render_action(const Action& action, const Machine& machine, Langu
     words.emplace(name, as_shell_text(name, value));
   }
   const bool chinese = language == Language::Chinese;
-  out.text = fill_placeholders(chinese ? record->text_zh : record->text_en, texts);
+  if (action.when == StepWhen::Instead) out.text = message(Message::StepInstead, language);
+  if (action.when == StepWhen::IfNotEnough) out.text = message(Message::StepIfNotEnough, language);
+  out.text += fill_placeholders(chinese ? record->text_zh : record->text_en, texts);
   out.backup = fill_placeholders(chinese ? record->backup_zh : record->backup_en, texts);
   out.risk = record->risk;
   out.reversible = record->reversible;

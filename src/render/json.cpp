@@ -63,6 +63,8 @@ void write_action(JsonWriter& w, const Action& action, const Machine& machine, L
   const RenderedAction rendered = render_action(action, machine, language);
   w.begin_object();
   w.field("type", action.type);
+  if (action.when == StepWhen::Instead) w.field("when", "instead");
+  if (action.when == StepWhen::IfNotEnough) w.field("when", "if-not-enough");
   if (const std::string* target = target_of(action)) w.field("target", *target);
   w.key("parameters");
   w.begin_object();

@@ -43,6 +43,8 @@ constexpr Sentence sentences[] = {
     {Message::PackagesUnknown,
      "The names of the driver packages for this system are not known for sure; look them up at {where}.",
      "无法确定此系统上驱动软件包的名称，请查阅 {where}。"},
+    {Message::StepInstead, "Or: ", "或者："},
+    {Message::StepIfNotEnough, "If that does not help: ", "若仍无效："},
     {Message::OnDistributions, "on {distributions}:", "{distributions}："},
     {Message::OrWith, "or with {installer}:", "或用 {installer}："},
     {Message::BackUpFirst, "Back up first:", "请先备份："},

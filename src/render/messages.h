@@ -63,6 +63,8 @@ enum class Message : std::uint8_t {
   NoRepairKnown,
   PackagesUnknown,
   BackUpFirst,
+  StepInstead,
+  StepIfNotEnough,
   OnDistributions,
   OrWith,
   // verdicts

@@ -43,7 +43,7 @@ struct RenderedWay {
 
 /// One repair step, ready to print: what it does, and the commands for this machine's distribution.
 struct RenderedAction {
-  std::string text;                       ///< "Install the headers of the running kernel"
+  std::string text;                       ///< "Install the headers of the running kernel", "Or: …" for another way
   std::vector<std::string> commands;      ///< {"sudo apt install linux-headers-6.8.0-49-generic"}; may be empty (a BIOS setting)
   std::vector<RenderedWay> alternatives;  ///< instead of `commands`, not after them; ways of distributions stand alone
   std::string risk;                       ///< "variable", "file", "symlink", "package", "kernel", "firmware", "hardware", "none"

@@ -269,7 +269,7 @@ std::optional<Finding> judge_mig_without_instance(const RuleContext& context) {
       finding.evidence.push_back(
           quote(Fact<std::string>(), "/proc/driver/nvidia/capabilities/" + path, "GPU instance without compute instance"));
   finding.repair.push_back(make_action("create-mig-compute-instance", {{"index", std::to_string(first->first)}}));
-  finding.repair.push_back(make_action("disable-mig", {{"index", std::to_string(first->first)}}));
+  finding.repair.push_back(or_action("disable-mig", {{"index", std::to_string(first->first)}}));
   return finding;
 }
 

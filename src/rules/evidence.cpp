@@ -204,6 +204,10 @@ Action make_action(std::string_view type, std::map<std::string, std::string> par
   return {std::string(type), std::move(parameters)};
 }
 
+Action or_action(std::string_view type, std::map<std::string, std::string> parameters) {
+  return {std::string(type), std::move(parameters), StepWhen::Instead};
+}
+
 Action undo_modprobe_line(const std::string& file, std::string line) {
   const bool vendor = file.starts_with("/usr/lib/modprobe.d/") || file.starts_with("/lib/modprobe.d/");
   if (!vendor) return make_action("remove-modprobe-line", {{"file", file}, {"line", std::move(line)}});

@@ -86,6 +86,8 @@ Origin quote(const Fact<T>& fact, std::string_view source, std::string text = {}
 void quote_events(std::vector<Origin>& evidence, std::span<const LogEvent* const> events, std::size_t limit = 4);
 
 Action make_action(std::string_view type, std::map<std::string, std::string> parameters = {});
+/// The same as another way, instead of the steps before it.
+Action or_action(std::string_view type, std::map<std::string, std::string> parameters = {});
 /// Takes a line of modprobe.d back. A vendor's file returns with the next update: /etc/modprobe.d gets one of the same name
 /// instead, which modprobe reads in its place (modprobe.d(5)).
 Action undo_modprobe_line(const std::string& file, std::string line);

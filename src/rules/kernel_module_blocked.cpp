@@ -139,8 +139,8 @@ Judged secure_boot_module_rejected(const RuleContext& context) {
   finding.repair.push_back(make_action("enroll-module-key", {{"key", key_file(context)}}));
   if (os_is_like(context, {"ubuntu"}) && !ubuntu_branch(context).empty() && !running_kernel(context).empty())
     finding.repair.push_back(
-        make_action("install-signed-module", {{"branch", ubuntu_branch(context)}, {"kernel", running_kernel(context)}}));
-  finding.repair.push_back(make_action("disable-secure-boot"));
+        or_action("install-signed-module", {{"branch", ubuntu_branch(context)}, {"kernel", running_kernel(context)}}));
+  finding.repair.push_back(or_action("disable-secure-boot"));
   return finding;
 }
 

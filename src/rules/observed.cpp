@@ -166,6 +166,7 @@ void complete_from_record(Finding& finding) {
   if (finding.repair.empty()) {
     for (const RecordAction& step : record->repair) {
       Action action = make_action(step.type);
+      action.when = step.when;
       for (const RecordParameter& parameter : step.parameters)
         action.parameters.emplace(std::string(parameter.name), std::string(parameter.value));
       finding.repair.push_back(std::move(action));

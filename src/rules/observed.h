@@ -53,6 +53,9 @@ std::vector<Finding> signature_findings(const Machine& machine);
 /// Does another line of the text rule this kind out? Asked of guesses only: what a rule is sure of stands.
 bool contradicted_by_text(const RuleContext& context, std::string_view kind);
 
+/// Where the finding has the steps of its record and the text tells more (a release, a folder, a package): steps that use it.
+void fit_repair_to_text(const RuleContext& context, Finding& finding);
+
 /// Fills the texts' variant, severity, layer and repair of a finding of a text from its kind's record.
 void complete_from_record(Finding& finding);
 

@@ -25,7 +25,9 @@ bool shows_loaded_driver(const RuleContext& context) {
 
 bool shows_libcuda(const RuleContext& context) {
   return std::ranges::any_of(observations(context.machine), [](const Observation& o) {
-    return o.meaning == "library-seen" && value_of(o, "name").starts_with("libcuda.so.1");
+    // Triton's own words: it found the run-time name and wants the one without a number.
+    return (o.meaning == "library-seen" && value_of(o, "name").starts_with("libcuda.so.1")) ||
+           o.signature == "triton-libcuda-symlink";
   });
 }
 
@@ -43,6 +45,13 @@ bool shows_jax_plugin(const RuleContext& context) {
   });
 }
 
+/// A program in the container did not find NVIDIA's management library: it never had the driver, so it has not lost the GPU.
+bool shows_container_without_driver(const RuleContext& context) {
+  return std::ranges::any_of(observations(context.machine), [](const Observation& o) {
+    return o.origin.text.find("libnvidia-ml.so.1: cannot open") != std::string::npos;
+  });
+}
+
 }  // namespace
 
 bool contradicted_by_text(const RuleContext& context, std::string_view kind) {
@@ -52,6 +61,9 @@ bool contradicted_by_text(const RuleContext& context, std::string_view kind) {
     return shows_loaded_driver(context);
   if (kind == "libcuda-missing") return shows_libcuda(context);
   if (is_one_of(kind, {"wsl-windows-driver-too-old", "wsl-gpu-in-tcc-mode"})) return shows_other_gpus_only(context);
+  if (kind == "container-lost-gpu-after-daemon-reload") return shows_container_without_driver(context);
+  // No build was ever compiled for older boards than these; what they lack is a build for them.
+  if (kind == "gpu-arch-dropped-by-framework") return context.in(World::Jetson);
   if (is_one_of(kind, {"jax-cuda-plugin-missing", "cpu-only-framework"})) return shows_jax_plugin(context);
   return false;
 }

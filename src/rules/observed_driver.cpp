@@ -190,8 +190,8 @@ Result module_of_installer_refused(const Context& context) {
   if (refused == nullptr || installer == nullptr || refuses_other_module_only(context.machine)) return std::nullopt;
   Finding finding = text_finding(0.98, {refused, installer});
   finding.variant = "runfile";
-  finding.repair = {make_action("let-installer-sign-module"), make_action("take-packaged-driver"),
-                    make_action("disable-secure-boot")};
+  finding.repair = {make_action("let-installer-sign-module"), or_action("take-packaged-driver"),
+                    or_action("disable-secure-boot")};
   return finding;
 }
 

@@ -80,6 +80,7 @@ struct RecordParameter {
 };
 struct RecordAction {
   std::string_view type;
+  StepWhen when;
   std::span<const RecordParameter> parameters;
 };
 struct RuleRecord {

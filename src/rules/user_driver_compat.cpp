@@ -217,7 +217,7 @@ std::optional<Finding> driver_too_old_for_container_image(const RuleContext& con
       gpuvet::quote(context.machine.kernel_driver.version, "/proc/driver/nvidia/version", context.loaded_driver->text)};
   const std::uint32_t branch = too_old ? branch_for(context, least->branch) : 0;
   if (branch != 0) finding.repair.push_back(make_action("update-driver-on-host", {{"branch", std::to_string(branch)}}));
-  finding.repair.push_back(make_action("use-older-cuda-image", {{"driver", context.loaded_driver->text}}));
+  finding.repair.push_back(or_action("use-older-cuda-image", {{"driver", context.loaded_driver->text}}));
   return finding;
 }
 

@@ -36,6 +36,9 @@ struct Patterns {
   RE2 ubuntu_package{R"re(\b\d[\w.]*-0ubuntu\d)re"};
   RE2 debian_build{R"re(\(Debian \d[\w.]*-[\w.+~]+\)|#\d+ SMP (?:PREEMPT_DYNAMIC |PREEMPT_RT )?(?:Debian|PMX)\b)re"};
   RE2 fedora_build{R"re(\d\.fc(\d\d)(?:\.(?:x86_64|aarch64|noarch|i686))?\b)re"};
+  // Packages with the branch in their names, as only Ubuntu has them.
+  RE2 ubuntu_driver_package{
+      R"re(\b(?:nvidia-(?:driver|utils|dkms|headless)|libnvidia-(?:compute|gl|cfg1))-\d{3}\b|\bubuntu-drivers\b)re"};
   RE2 rhel_build{R"re(\d\.el(\d{1,2})(?:_\d+)?(?:\.\w+)*\b)re"};
   RE2 amazon_build{R"re(\.amzn(\d{1,4})\.(?:x86_64|aarch64)\b)re"};
   // Releases of kernels as Ubuntu, Debian and SUSE name them: "6.8.0-49-generic", "6.1.0-18-amd64", "6.4.0-150600.23.25-default".
@@ -210,7 +213,7 @@ void infer_distribution(Machine& machine, const PastedText& text, std::size_t i)
   const auto has = [&](std::string_view part) { return line.find(part) != std::string::npos; };
   const Patterns& p = patterns();
   StringPiece of_compiler, of_kernel, release;
-  if (has("buntu")) {
+  if (has("buntu") && !has("ubuntu-drivers")) {
     if (RE2::PartialMatch(piece(line), p.ubuntu_build, &of_compiler, &of_kernel))
       set_distribution(machine, text, i, "Ubuntu", view(of_compiler.empty() ? of_kernel : of_compiler));
     else if (RE2::PartialMatch(piece(line), p.ubuntu_package))
@@ -229,6 +232,8 @@ void infer_distribution(Machine& machine, const PastedText& text, std::size_t i)
     set_distribution(machine, text, i, "Debian", {});
   } else if (has("-default") && RE2::PartialMatch(piece(line), p.suse_kernel)) {
     set_distribution(machine, text, i, "openSUSE", {});
+  } else if ((has("nvidia-") || has("ubuntu-drivers")) && RE2::PartialMatch(piece(line), p.ubuntu_driver_package)) {
+    set_distribution(machine, text, i, "Ubuntu", {});
   } else if (has("arch")) {
     if (RE2::PartialMatch(piece(line), p.arch_build)) set_distribution(machine, text, i, "Arch", {});
   }

@@ -128,6 +128,13 @@ std::string explain_text_code(const Document& document, Problems& problems) {
   return text_code(document, "explain", "in-text", problems);
 }
 
+/// "or TYPE" is another way, "else TYPE" is for the case that the steps before did not help.
+std::pair<std::string, std::string> step_and_when(const std::string& step) {
+  if (step.starts_with("or ")) return {step.substr(3), "StepWhen::Instead"};
+  if (step.starts_with("else ")) return {step.substr(5), "StepWhen::IfNotEnough"};
+  return {step, "StepWhen::Always"};
+}
+
 /// The repair steps of [explain] as RecordAction initialisers; the parameters go into `arrays`.
 std::string explain_repair_code(const Document& document, const std::string& id, const std::vector<std::string>& actions,
                                 std::string& arrays, Problems& problems) {
@@ -137,21 +144,25 @@ std::string explain_repair_code(const Document& document, const std::string& id,
       problems.add(document.path, line, "unknown action '" + type + "'");
   };
   if (const Value* list = document.find("explain.repair", Value::Kind::List)) {
-    for (const std::string& type : list->list) known(type, list->line), steps += "{" + literal(type) + ", {}}, ";
+    for (const std::string& step : list->list) {
+      const auto [type, when] = step_and_when(step);
+      known(type, list->line);
+      steps += "{" + literal(type) + ", " + when + ", {}}, ";
+    }
     return steps;
   }
   for (std::size_t i = 0;; ++i) {
     const std::string prefix = "explain.repair." + std::to_string(i);
     const auto keys = document.children(prefix);
     if (keys.empty()) return steps;
-    const std::string type = required_text(document, prefix + ".type", problems);
+    const auto [type, when] = step_and_when(required_text(document, prefix + ".type", problems));
     known(type, document.line_of(prefix + ".type"));
     std::string parameters;
     for (const std::string& key : keys)
       if (key != "type") parameters += "{" + literal(key) + ", " + literal(optional_text(document, prefix + "." + key)) + "}, ";
     const std::string name = "explain_parameters_" + id + "_" + std::to_string(i);
     if (!parameters.empty()) arrays += "constexpr RecordParameter " + name + "[] = {" + parameters + "};\n";
-    steps += "{" + literal(type) + ", " + (parameters.empty() ? "{}" : name) + "}, ";
+    steps += "{" + literal(type) + ", " + when + ", " + (parameters.empty() ? "{}" : name) + "}, ";
   }
 }
 

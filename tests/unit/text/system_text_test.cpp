@@ -38,6 +38,8 @@ TEST(SystemText, AKernelsReleaseTellsItsDistribution) {
   EXPECT_EQ(id("6.11.5-arch1-1"), "arch");
   EXPECT_EQ(id("5.10.38-gentoo-dist"), "?");
   EXPECT_EQ(id("6.8.0-rc3"), "?");
+  EXPECT_EQ(host("$ sudo apt install nvtop\n  libnvidia-compute-418 libnvidia-compute-430\n").os.id.value_or("?"), "ubuntu");
+  EXPECT_EQ(host("$ sudo apt install nvidia-driver firmware-misc-nonfree\n").os.id.value_or("?"), "?");
   EXPECT_EQ(host("Linux h 5.14.0-427.el9.x86_64 #1 SMP\n").os.version_id.value_or(""), "9");
   EXPECT_EQ(host("ID=linuxmint\n$ uname -r\n6.8.0-49-generic\n").os.id.value_or("?"), "linuxmint");
   EXPECT_EQ(host("$ uname -r\n5.15.167.4-microsoft-standard-WSL2\n").os.id.value_or("?"), "?");
