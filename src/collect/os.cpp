@@ -59,9 +59,12 @@ void collect_os(System& system, const CollectOptions&, Machine& machine) {
   os.uptime = find_uptime(system);
   collect_release(system, os);
   collect_virtualization(system, os);
+  const MountTable mounts = read_mounts(system);
   collect_worlds(system, machine.environment, os);
+  collect_container(system, machine.environment, mounts, os);
   collect_security(system, os);
-  collect_shared_memory(system, os);
+  collect_shared_memory(mounts, os);
+  collect_confinement(system, os);
 }
 
 }  // namespace gpuvet

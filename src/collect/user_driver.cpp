@@ -5,6 +5,7 @@
 #include <set>
 
 #include "collect/loader_view.h"
+#include "collect/mounts.h"
 #include "collect/package_owner.h"
 #include "loader/find_library.h"
 
@@ -46,26 +47,6 @@ std::string kind_of(const LibraryFile& file) {
   if (file.real_path.starts_with("/usr/lib/wsl/"sv) || file.path.starts_with("/usr/lib/wsl/"sv)) return "wsl";
   if (is_compat_path(file.real_path) || is_compat_path(file.path)) return "compat";
   return "driver";
-}
-
-/// Mount points of the process, octal escapes undone.
-std::set<std::string, std::less<>> read_mount_points(System& system) {
-  std::set<std::string, std::less<>> points;
-  auto text = system.read_file("/proc/self/mountinfo");
-  if (!text) text = system.read_file("/proc/1/mountinfo");
-  if (!text) return points;
-  for (std::string_view rest = *text; !rest.empty();) {
-    const auto end = rest.find('\n');
-    auto line = rest.substr(0, end);
-    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
-    for (int field = 0; field < 4 && !line.empty(); ++field) {
-      const auto blank = line.find(' ');
-      line = blank == std::string_view::npos ? std::string_view{} : line.substr(blank + 1);
-    }
-    // Only mounts of single files are asked for here; their names have no blanks to be escaped.
-    points.emplace(line.substr(0, line.find(' ')));
-  }
-  return points;
 }
 
 /// The same library under several names in one folder (libcuda.so, libcuda.so.1, libcuda.so.550.120) is one copy; WSL even has
@@ -184,9 +165,11 @@ void collect_user_driver(System& system, const CollectOptions& /*options*/, Mach
   for (const auto& soname : sonames)
     copies.mark_winner(find_library(machine, machine.environment, soname, kind.elf_class, kind.machine), soname);
 
-  const auto mounts = read_mount_points(system);
+  std::set<std::string_view> points;
+  const MountTable mounts = read_mounts(system);
+  for (const Mount& mount : mounts.mounts) points.insert(mount.point);
   for (auto& library : copies.libraries)
-    library.bind_mounted = mounts.contains(library.path) || mounts.contains(library.real_path);
+    library.bind_mounted = points.contains(library.path) || points.contains(library.real_path);
   fill_owners(system, machine, copies.libraries);
 
   driver.libraries = Fact<std::vector<DriverLibrary>>::known(std::move(copies.libraries));
