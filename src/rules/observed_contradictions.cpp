@@ -61,6 +61,7 @@ bool contradicted_by_text(const RuleContext& context, std::string_view kind) {
     return shows_loaded_driver(context);
   if (kind == "libcuda-missing") return shows_libcuda(context);
   if (is_one_of(kind, {"wsl-windows-driver-too-old", "wsl-gpu-in-tcc-mode"})) return shows_other_gpus_only(context);
+  if (kind == "toolkit-not-installed") return observed(context.machine, "nvcc-version") != nullptr;
   if (kind == "container-lost-gpu-after-daemon-reload") return shows_container_without_driver(context);
   // No build was ever compiled for older boards than these; what they lack is a build for them.
   if (kind == "gpu-arch-dropped-by-framework") return context.in(World::Jetson);

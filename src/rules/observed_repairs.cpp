@@ -138,6 +138,13 @@ Steps release_of_library(const Context& context, const Finding& finding) {
   return {};
 }
 
+/// sudo has a PATH of its own.
+Steps path_through_sudo(const Context&, const Finding& finding) {
+  const bool sudo =
+      std::ranges::any_of(finding.evidence, [](const Origin& e) { return e.text.find("sudo ") != std::string::npos; });
+  return sudo ? Steps{make_action("pass-path-through-sudo")} : Steps();
+}
+
 // ---- libraries ---------------------------------------------------------------------------------------------------------
 
 /// The folder in which the text shows the file.
@@ -270,6 +277,7 @@ constexpr Refinement refinements[] = {
     {"gpu-dropped-by-driver-branch", last_branch},
     {"gcc-too-new-for-nvcc", accepted_compiler},
     {"nvcc-vs-torch-cuda-mismatch", toolkit_of_torch},
+    {"shell-startup-inconsistent", path_through_sudo},
     {"toolkit-version-not-what-framework-wants", release_of_library},
     {"cuda-runtime-lib-not-on-path", folder_of_library},
     {"windows-dll-search-path", folder_of_dll},
