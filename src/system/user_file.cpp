@@ -140,6 +140,22 @@ Result<void> stream_user_file(const std::string& path, const std::function<void(
   }
 }
 
+Result<FileMapping> map_user_file(const std::string& path) {
+  const auto source = open_source(path);
+  if (!source) return tl::unexpected(source.error());
+  struct stat st {};
+  if (::fstat(source->fd, &st) != 0) return errno_failure();
+  if (!source->regular) return failure(ErrorCode::NotRegular, "not a regular file");
+  FileMapping mapping(source->fd, static_cast<std::uint64_t>(st.st_size));
+  if (mapping.bytes().empty() && st.st_size > 0) return failure(ErrorCode::Other, "cannot be mapped");
+  return mapping;
+}
+
+bool is_user_folder(const std::string& path) {
+  struct stat st {};
+  return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 Result<std::vector<std::string>> list_user_tables(const std::string& folder) {
   DIR* directory = ::opendir(folder.c_str());
   if (directory == nullptr) return errno_failure();

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "system/file_mapping.h"
 #include "system/system.h"
 
 namespace gpuvet {
@@ -18,6 +19,9 @@ Result<System::Tail> read_user_file_tail(const std::string& path, std::size_t li
 /// The whole file in pieces, of any length; "-" is standard input, which may take its time. A named pipe that stays silent for 30
 /// seconds is given up.
 Result<void> stream_user_file(const std::string& path, const std::function<void(std::string_view)>& take);
+/// A regular file in memory, of any length, for who looks at a few places of a large one.
+Result<FileMapping> map_user_file(const std::string& path);
+bool is_user_folder(const std::string& path);
 /// Names of the *.tsv files in a folder, sorted.
 Result<std::vector<std::string>> list_user_tables(const std::string& folder);
 

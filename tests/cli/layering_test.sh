@@ -12,11 +12,12 @@ allowed() {
     text) echo text knowledge model ;;
     shell) echo shell model ;;
     config) echo config model ;;
+    image) echo image config system model ;;
     collect) echo collect text shell config elf loader system knowledge model ;;
     rules) echo rules knowledge loader model ;;
     diagnose) echo diagnose rules knowledge model ;;
     render) echo render diagnose rules knowledge loader model ;;
-    commands) echo commands render diagnose rules collect text shell config elf loader audit system knowledge model ;;
+    commands) echo commands render diagnose rules collect image text shell config elf loader audit system knowledge model ;;
     *) echo unknown-folder ;;
   esac
 }
