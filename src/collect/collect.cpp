@@ -11,6 +11,7 @@ using Collector = void (*)(System&, const CollectOptions&, Machine&);
 constexpr std::pair<const char*, Collector> collectors[] = {
     {"environment", collect_environment},
     {"os", collect_os},
+    {"wsl", collect_wsl},
     {"pci", collect_pci},
     {"kernel-driver", collect_kernel_driver},
     {"device-nodes", collect_device_nodes},

@@ -51,6 +51,8 @@ void collect_python(System& system, const CollectOptions& options, Machine& mach
 void collect_services(System& system, const CollectOptions& options, Machine& machine);  // services.cpp: services, processes
 void collect_container_engines(System& system, const CollectOptions& options,
                                Machine& machine);  // container_engines.cpp (after the environment)
+void collect_wsl(System& system, const CollectOptions& options,
+                 Machine& machine);                                                        // wsl.cpp (after the worlds)
 void collect_kernel_log(System& system, const CollectOptions& options, Machine& machine);  // kernel_log.cpp
 
 }  // namespace gpuvet

@@ -6,6 +6,7 @@
 
 #include "diagnose/program_links.h"
 #include "diagnose/software_links.h"
+#include "model/windows_driver.h"
 #include "rules/evidence.h"
 
 namespace gpuvet {
@@ -80,8 +81,12 @@ LinkView view_user_driver(const RuleContext& context) {
   if (const auto* version = libcuda->version.get()) text += " " + *version;
   // The folder is what tells copies apart; the file's name is the library's again.
   const std::size_t slash = libcuda->path.rfind('/');
-  if (slash == std::string::npos) return {usable, text};
-  return {usable, text + " (" + libcuda->path.substr(0, std::max<std::size_t>(slash, 1)) + ")"};
+  if (slash != std::string::npos) text += " (" + libcuda->path.substr(0, std::max<std::size_t>(slash, 1)) + ")";
+  // What people know of Windows' driver is its number there.
+  const std::string* windows = context.machine.wsl.windows_driver.get();
+  const auto driver = windows != nullptr ? driver_of_windows_version(*windows) : std::nullopt;
+  if (driver && libcuda->kind == "wsl") text += ", Windows " + driver->text;
+  return {usable, text};
 }
 
 LinkView view_link(const RuleContext& context, Layer layer) {
@@ -149,7 +154,7 @@ std::vector<NotSeen> list_not_seen(const RuleContext& context) {
   note_unless_seen(list, machine.kernel_log.events, "kernel-log");
   note_unless_seen(list, machine.packages.installed, "packages");
   note_unless_seen(list, machine.environment_seen, "environment");
-  if (context.in(World::Wsl2)) list.push_back({"windows-driver", ""});
+  if (context.in(World::Wsl2)) note_unless_seen(list, machine.wsl.windows_driver, "windows-driver");
   if (purpose_needs(context, Layer::Toolkit)) note_unless_seen(list, machine.toolkits.found, "toolkits");
   if (purpose_needs(context, Layer::Framework)) note_unless_seen(list, machine.python.environments, "python-environments");
   for (const NotSeen& entry : unseen_of_software(context)) list.push_back(entry);

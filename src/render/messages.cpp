@@ -192,8 +192,7 @@ constexpr KeyText not_seen_titles[] = {
     {"kernel-log", "the kernel log", "内核日志"},
     {"packages", "the installed packages", "已安装的软件包"},
     {"environment", "the environment of the judged process", "被判断进程的环境变量"},
-    {"windows-driver", "the Windows side: its driver's version and the version of WSL cannot be read from inside WSL",
-     "Windows 一侧：从 WSL 内部读不到 Windows 驱动的版本和 WSL 的版本"},
+    {"windows-driver", "the version of the NVIDIA driver in Windows", "Windows 中 NVIDIA 驱动的版本"},
     {"kernel-log-owner",
      "whose kernel log this is: it seems to be of another machine, for it names NVIDIA devices that are not on this PCI bus",
      "这份内核日志属于哪台机器：其中出现的 NVIDIA 设备不在本机的 PCI 总线上，日志似乎来自另一台机器"},
@@ -266,8 +265,7 @@ constexpr KeyText advices[] = {
      "请改为检查脚本导入的框架，例如 gpuvet --for torch{subject}。"},
     {"ask-program-of-script", "Ask for the program that the script starts: gpuvet --for PATH.",
      "请改为检查脚本所启动的程序：gpuvet --for 路径。"},
-    {"ask-windows", "In Windows, nvidia-smi.exe and wsl --version tell them.",
-     "在 Windows 中运行 nvidia-smi.exe 和 wsl --version 可以查看。"},
+    {"ask-windows", "In Windows, nvidia-smi.exe tells it.", "在 Windows 中运行 nvidia-smi.exe 可以查看。"},
     {"name-environment", "Name the environment's folder: gpuvet --env DIR.", "请指定环境所在目录：gpuvet --env DIR。"},
 };
 

@@ -29,5 +29,6 @@ std::optional<Finding> linux_driver_inside(const RuleContext& context);
 std::optional<Finding> foreign_driver_libraries(const RuleContext& context);
 std::optional<Finding> libraries_not_on_loader_path(const RuleContext& context);
 std::optional<Finding> windows_driver_too_old(const RuleContext& context);
+std::optional<Finding> gpu_in_tcc_mode(const RuleContext& context);
 
 }  // namespace gpuvet::wsl

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "model/windows_driver.h"
 #include "rules/evidence.h"
 #include "rules/framework_repair.h"
 #include "rules/hardware.h"
@@ -22,11 +23,33 @@ std::optional<CudaVersion> native_cuda_of_wsl(const Knowledge& knowledge, const 
   return known ? best->cuda : std::nullopt;
 }
 
+/// The library that WSL puts on the loader's path may be a small one that opens its driver's own in Windows' driver store: then
+/// that one's number counts, or Windows' number of the driver.
+std::optional<RunningDriver> driver_of_windows(const RuleContext& context) {
+  const auto answer = [&](DriverVersion version, Origin origin) {
+    return RunningDriver{version, native_cuda_of_wsl(context.knowledge, version), true, std::move(origin)};
+  };
+  const Machine& machine = context.machine;
+  const std::string* folder = machine.wsl.driver_store.get();
+  const auto* libraries = machine.user_driver.libraries.get();
+  if (folder != nullptr && libraries != nullptr)
+    for (const DriverLibrary& library : *libraries) {
+      const std::string* text = library.version.get();
+      if (text == nullptr || library.name != "libcuda.so.1" || !library.path.starts_with(*folder + "/")) continue;
+      if (auto version = DriverVersion::parse(*text))
+        return answer(*version, quote(library.version, library.path, "driver " + *text));
+    }
+  const std::string* number = machine.wsl.windows_driver.get();
+  const auto version = number != nullptr ? driver_of_windows_version(*number) : std::nullopt;
+  if (!version) return std::nullopt;
+  return answer(*version, {machine.wsl.windows_driver.origin().source, 0, "driver " + version->text + " (" + *number + ")"});
+}
+
 std::optional<RunningDriver> driver_of_library(const RuleContext& context, const DriverLibrary& library) {
   const auto* text = library.version.get();
   const auto version = text != nullptr ? DriverVersion::parse(*text) : std::nullopt;
-  if (!version) return std::nullopt;
   const bool wsl = library.kind == "wsl";
+  if (!version) return wsl ? driver_of_windows(context) : std::nullopt;
   return RunningDriver{*version, wsl ? native_cuda_of_wsl(context.knowledge, *version) : context.knowledge.native_cuda(*version),
                        wsl, quote(library.version, library.path, "driver " + *text)};
 }

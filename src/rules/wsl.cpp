@@ -5,9 +5,11 @@
 #include <array>
 
 #include "model/release_version.h"
+#include "model/windows_driver.h"
 #include "rules/container.h"
 #include "rules/driver_packages.h"
 #include "rules/evidence.h"
+#include "rules/framework_facts.h"
 #include "rules/user_driver.h"
 
 namespace gpuvet {
@@ -67,6 +69,25 @@ const DriverLibrary* lent_by_windows(const Machine& machine, std::string_view na
   return found == libraries->end() ? nullptr : &*found;
 }
 
+/// Does a process get some libcuda of Windows, or could it if its folder were searched?
+bool has_lent_libcuda(const Machine& machine) {
+  const DriverLibrary* lent = lent_by_windows(machine, "libcuda.so.1");
+  return lent != nullptr && lent->path.starts_with("/usr/lib/wsl/lib");
+}
+
+/// NVIDIA's number of the driver that is installed in Windows, as its .inf in the driver store tells it.
+std::optional<DriverVersion> driver_in_store(const Machine& machine) {
+  const std::string* version = machine.wsl.windows_driver.get();
+  return version == nullptr ? std::nullopt : driver_of_windows_version(*version);
+}
+
+Origin quote_store(const Machine& machine) {
+  const Fact<std::string>& version = machine.wsl.windows_driver;
+  const auto driver = driver_in_store(machine);
+  if (!driver) return quote(version, "/usr/lib/wsl/drivers");
+  return {version.origin().source, 0, "driver " + driver->text + " (" + *version.get() + ")"};
+}
+
 /// The number in front of "-microsoft-standard-WSL2".
 std::optional<ReleaseVersion> kernel_number(const Machine& machine) {
   const std::string* release = machine.os.kernel.get();
@@ -94,17 +115,41 @@ std::optional<Finding> is_wsl1(const RuleContext& context) {
   return finding;
 }
 
+/// [gpu] enabled=false of /etc/wsl.conf, or gpuSupport=false of the Windows user's .wslconfig.
+std::optional<Finding> gpu_switched_off(const Machine& machine) {
+  const Fact<bool>& enabled = machine.wsl.gpu_enabled;
+  if (!enabled.is(false) || (has_lent_libcuda(machine) && device_node(machine, "/dev/dxg") != nullptr)) return std::nullopt;
+  const Origin& origin = enabled.origin();
+  Finding finding;
+  finding.variant = "switched-off";
+  finding.parameters = {{"setting", origin.text}, {"file", origin.source}};
+  finding.evidence = {origin};
+  finding.repair = {make_action("remove-wsl-setting", {{"setting", origin.text}, {"file", origin.source}})};
+  return finding;
+}
+
+/// "10.0.19043" and older; every Windows 11 has a higher build.
+bool is_windows_before_gpu(const Machine& machine) {
+  const std::string* build = machine.wsl.windows_build.get();
+  const auto version = build != nullptr ? ReleaseVersion::parse(*build) : std::nullopt;
+  const auto least = ReleaseVersion::parse("10.0.19044");  // facts/wsl.tsv, windows_version
+  return version && least && *version < *least;
+}
+
 std::optional<Finding> windows_too_old(const RuleContext& context) {
   const Machine& machine = context.machine;
+  if (auto finding = gpu_switched_off(machine)) return finding;
   if (!machine.device_nodes.nodes.is_known() || device_node(machine, "/dev/dxg") != nullptr) return std::nullopt;
   const auto kernel = kernel_number(machine);
   const auto least = ReleaseVersion::parse("5.10.43.3");  // facts/wsl.tsv, wsl_kernel_min_microsoft
   if (!kernel || !least) return std::nullopt;
   Finding finding;
-  finding.variant = *kernel < *least ? "" : "no-dxg";
-  finding.parameters = {{"kernel", *machine.os.kernel.get()}};
+  const bool old_build = is_windows_before_gpu(machine);
+  finding.variant = old_build ? "old-build" : *kernel < *least ? "" : "no-dxg";
+  finding.parameters = {{"kernel", *machine.os.kernel.get()}, {"build", machine.wsl.windows_build.value_or("?")}};
   finding.evidence = {quote(machine.os.kernel, "/proc/sys/kernel/osrelease", *machine.os.kernel.get()),
                       {"/dev/dxg", 0, "not there"}};
+  if (old_build) finding.evidence.push_back(quote(machine.wsl.windows_build, "Windows", *machine.wsl.windows_build.get()));
   if (finding.variant == "no-dxg") finding.repair.push_back(make_action("let-wsl-see-gpu"));
   finding.repair.push_back(make_action("update-wsl"));
   return finding;
@@ -154,27 +199,74 @@ std::optional<Finding> libraries_not_on_loader_path(const RuleContext& context) 
   return finding;
 }
 
+/// /dev/dxg is there, and nothing of NVIDIA's in /usr/lib/wsl/lib.
+std::optional<Finding> no_driver_for_wsl(const RuleContext& context) {
+  const Machine& machine = context.machine;
+  const bool given = device_node(machine, "/dev/dxg") != nullptr && !machine.wsl.gpu_enabled.is(false);
+  // A container gets what its engine mounts; a process that finds another libcuda has another trouble.
+  if (!given || context.in(World::Container) || context.libcuda != nullptr || has_lent_libcuda(machine)) return std::nullopt;
+  if (!machine.user_driver.libraries.is_known() || machine.user_driver.search_complete.is(false)) return std::nullopt;
+  Finding finding;
+  finding.evidence = {{"/usr/lib/wsl/lib/libcuda.so.1", 0, "not there"}};
+  const auto driver = driver_in_store(machine);
+  if (driver && driver->branch >= first_branch_for_wsl) {
+    finding.variant = "not-placed";
+    finding.parameters["driver"] = driver->text;
+    finding.repair.push_back(make_action("restart-wsl"));
+  } else if (!driver) {
+    finding.variant = machine.wsl.driver_store.is_absent() ? "no-driver" : "no-libraries";
+  }
+  if (!machine.wsl.windows_driver.is_not_seen()) finding.evidence.push_back(quote_store(machine));
+  finding.repair.push_back(make_action("install-windows-driver-for-wsl"));
+  return finding;
+}
+
+/// What is told of the driver that a program gets from Windows: its own number is the one that Windows' tables count by.
+void name_windows_driver(const Machine& machine, Finding& finding) {
+  const auto driver = driver_in_store(machine);
+  if (!driver) return;
+  finding.parameters["driver"] = driver->text;
+  finding.evidence.insert(finding.evidence.begin(), quote_store(machine));
+}
+
 std::optional<Finding> windows_driver_too_old(const RuleContext& context) {
+  if (auto finding = no_driver_for_wsl(context)) return finding;
   if (context.libcuda == nullptr || context.libcuda->kind != "wsl") return std::nullopt;
-  const std::string* text = context.libcuda->version.get();
-  const auto version = text != nullptr ? DriverVersion::parse(*text) : std::nullopt;
-  const bool before_wsl = version && version->branch < first_branch_for_wsl;
+  const auto driver = running_driver(context);
+  const bool before_wsl = driver && driver->version.branch < first_branch_for_wsl;
   // What the finding of the other worlds says, with the repair on Windows' side.
   if (auto finding = user_driver::driver_too_old_for_wheel(context)) {
     finding->variant = "framework";
     // A build for an older CUDA would not help: these drivers bring no CUDA into WSL at all.
     if (before_wsl && finding->repair.size() > 1) finding->repair.resize(1);
+    name_windows_driver(context.machine, *finding);
     return finding;
   }
   if (auto finding = user_driver::driver_too_old_for_app(context)) {
     finding->variant = "program";
+    name_windows_driver(context.machine, *finding);
     return finding;
   }
   if (!before_wsl) return std::nullopt;
   Finding finding;
-  finding.parameters = {{"driver", version->text}};
-  finding.evidence = {quote(context.libcuda->version, context.libcuda->path, "driver " + *text)};
+  finding.parameters = {{"driver", driver->version.text}};
+  finding.evidence = {driver->origin};
+  name_windows_driver(context.machine, finding);
   finding.repair = {make_action("update-driver-in-windows")};
+  return finding;
+}
+
+std::optional<Finding> gpu_in_tcc_mode(const RuleContext& context) {
+  const std::string* model = context.machine.wsl.driver_model.get();
+  if (model == nullptr || model->find("TCC") == std::string::npos) return std::nullopt;
+  Finding finding;
+  // Other cards of this computer are seen.
+  if (model->find("WDDM") != std::string::npos || model->find("MCDM") != std::string::npos) {
+    finding.variant = "one-of-several";
+    finding.severity = Severity::Note;
+  }
+  finding.evidence = {quote(context.machine.wsl.driver_model, "nvidia-smi.exe", *model)};
+  finding.repair = {make_action("switch-gpu-to-wddm")};
   return finding;
 }
 
