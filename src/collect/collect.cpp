@@ -12,6 +12,7 @@ constexpr std::pair<const char*, Collector> collectors[] = {
     {"environment", collect_environment},
     {"os", collect_os},
     {"wsl", collect_wsl},
+    {"windows", collect_windows_side},
     {"pci", collect_pci},
     {"kernel-driver", collect_kernel_driver},
     {"device-nodes", collect_device_nodes},

@@ -23,6 +23,7 @@ struct CollectOptions {
   std::string kernel_log_text;  ///< its (bounded) content
   bool kernel_log_truncated = false;
   std::vector<std::string> python_environments;  ///< --env: further prefixes to look at, whatever PATH says
+  bool ask_windows = false;                      ///< --windows: in WSL, ask programs of Windows
 };
 
 /// Time that one collector took.
@@ -52,7 +53,9 @@ void collect_services(System& system, const CollectOptions& options, Machine& ma
 void collect_container_engines(System& system, const CollectOptions& options,
                                Machine& machine);  // container_engines.cpp (after the environment)
 void collect_wsl(System& system, const CollectOptions& options,
-                 Machine& machine);                                                        // wsl.cpp (after the worlds)
+                 Machine& machine);  // wsl.cpp (after the worlds)
+void collect_windows_side(System& system, const CollectOptions& options,
+                          Machine& machine);                                               // windows_side.cpp (after wsl)
 void collect_kernel_log(System& system, const CollectOptions& options, Machine& machine);  // kernel_log.cpp
 
 }  // namespace gpuvet

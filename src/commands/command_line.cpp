@@ -50,6 +50,9 @@ void add_options(CLI::App& app, Options& options, std::string& language, const S
                  say("this machine's (or --root's) kernel log, from a file; - is standard input",
                      "本机（或 --root 中机器）的内核日志文件；- 表示标准输入"))
       ->type_name("FILE");
+  app.add_flag("--windows", options.windows,
+               say("in WSL: also ask Windows (powershell.exe, wsl.exe, nvidia-smi.exe) for its build, driver and driver model",
+                   "在 WSL 中：同时询问 Windows（powershell.exe、wsl.exe、nvidia-smi.exe）的版本、驱动和驱动模型"));
   app.add_option("--snapshot", options.snapshot, say("judge a snapshot file", "检查一个快照文件"))->type_name("FILE");
   app.add_option("--for", options.purpose,
                  say("what has to work: torch, 'torch>=2.7@ENV', tensorflow, jax, cupy, nvcc, build:NAME, driver, or ./PROGRAM; "
@@ -246,7 +249,7 @@ std::vector<std::string> known_options() {
   return {"--format",  "--lang",   "--root",       "--environ", "--kernel-log", "--snapshot",  "--for",    "--verbose",
           "--timing",  "--env",    "--strict",     "--color",   "--width",      "--knowledge", "--redact", "--no-redact",
           "--without", "--with",   "--no-symbols", "--live",    "--pid",        "--output",    "--help",   "--version",
-          "--gpu",     "--driver", "--with-host",  "--trace",   "--sanitize",   "--profile",   "--report"};
+          "--gpu",     "--driver", "--with-host",  "--trace",   "--sanitize",   "--profile",   "--report", "--windows"};
 }
 
 ParseStop explain_extra(const std::string& extra, Language language) {
@@ -295,6 +298,10 @@ std::string check_values(const Options& options, const std::string& language_nam
     for (const auto& [name, value] : {std::pair{"--root", options.root}, std::pair{"--snapshot", options.snapshot},
                                       std::pair{"--environ", options.environ_file}})
       if (!value.empty()) return message(Message::OneInputOnly, options.language, {{"a", "run"}, {"b", name}});
+  }
+  if (options.windows) {
+    for (const auto& [name, value] : {std::pair{"--root", options.root}, std::pair{"--snapshot", options.snapshot}})
+      if (!value.empty()) return message(Message::OneInputOnly, options.language, {{"a", "--windows"}, {"b", name}});
   }
   if (options.snapshot.empty()) return {};
   if (options.command == "trace") return std::string(message(Message::TraceNoSnapshot, options.language));

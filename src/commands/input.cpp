@@ -214,6 +214,7 @@ tl::expected<Inspected, std::string> open_inspected(const Options& options) {
   }
   inspected.collect.everything = options.verbosity > 0;
   inspected.collect.python_environments = options.python_environments;
+  inspected.collect.ask_windows = options.windows;
   if (const auto done = add_environment(options, *inspected.system, inspected.collect); !done)
     return tl::unexpected(done.error());
   if (const auto done = add_kernel_log(options, inspected.collect); !done) return tl::unexpected(done.error());

@@ -34,6 +34,7 @@ struct Options {
   std::vector<std::string> texts;                ///< explain FILE…; none or "-": standard input
   std::int64_t trace_pid = 0;                    ///< trace --pid; 0: not given
   std::optional<bool> redact;                    ///< not given: on for snapshots and for the machine inside JSON
+  bool windows = false;                          ///< --windows
   bool timing = false, strict = false;
   int verbosity = 0;
   int width = 0;  ///< 0: the terminal's

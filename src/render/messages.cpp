@@ -265,7 +265,7 @@ constexpr KeyText advices[] = {
      "请改为检查脚本导入的框架，例如 gpuvet --for torch{subject}。"},
     {"ask-program-of-script", "Ask for the program that the script starts: gpuvet --for PATH.",
      "请改为检查脚本所启动的程序：gpuvet --for 路径。"},
-    {"ask-windows", "In Windows, nvidia-smi.exe tells it.", "在 Windows 中运行 nvidia-smi.exe 可以查看。"},
+    {"ask-windows", "Let gpuvet ask Windows: gpuvet --windows.", "让 gpuvet 询问 Windows：gpuvet --windows。"},
     {"name-environment", "Name the environment's folder: gpuvet --env DIR.", "请指定环境所在目录：gpuvet --env DIR。"},
 };
 

@@ -23,6 +23,7 @@ std::span<const Rule> wsl_rules() {
       Rule{"wsl-driver-libs-in-image-or-distro", foreign_driver_libraries},
       Rule{"wsl-libcuda-so-not-in-ldcache", libraries_not_on_loader_path},
       Rule{"wsl-windows-driver-too-old", windows_driver_too_old},
+      Rule{"wsl-gpu-in-tcc-mode", gpu_in_tcc_mode},
   };
   return rules;
 }

@@ -33,10 +33,12 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 }
 
 /// 0, or an errno value.
-int spawn(const std::string& program, const std::vector<std::string>& arguments, int output, pid_t& child) {
+int spawn(const std::string& program, const std::vector<std::string>& arguments, const std::vector<std::string>& more, int output,
+          pid_t& child) {
   std::vector<std::string> argv_text{program};
   argv_text.insert(argv_text.end(), arguments.begin(), arguments.end());
   std::vector<std::string> environ_text{"PATH=/usr/bin:/bin", "LC_ALL=C", "SYSTEMD_PAGER=", "SYSTEMD_COLORS=0"};
+  environ_text.insert(environ_text.end(), more.begin(), more.end());
   const auto argv = pointers(argv_text);
   const auto environment = pointers(environ_text);
 
@@ -92,13 +94,13 @@ bool wait_for(pid_t child, Clock::time_point deadline, int& status) {
 }  // namespace
 
 Result<CommandOutput> run_command(const std::string& program, const std::vector<std::string>& arguments, int timeout_ms,
-                                  std::size_t limit) {
+                                  std::size_t limit, const std::vector<std::string>& more) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(std::max(timeout_ms, 0));
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return tl::unexpected(errno_error(errno, program));
   Fd from(ends[0]), to(ends[1]);
   pid_t child = -1;
-  if (const int error = spawn(program, arguments, to.get(), child)) return tl::unexpected(errno_error(error, program));
+  if (const int error = spawn(program, arguments, more, to.get(), child)) return tl::unexpected(errno_error(error, program));
   to.reset();
 
   CommandOutput result;

@@ -29,6 +29,42 @@ constexpr AllowedProgram allowed_programs[] = {
     {"journalctl", {"/usr/bin/journalctl", "/bin/journalctl", "/run/current-system/sw/bin/journalctl"}},
 };
 
+/// Programs of Windows that WSL starts (binfmt), for --windows: in Windows' own folders, wherever PATH says that drive C is
+/// mounted.
+struct WindowsProgram {
+  std::string_view name, folder, usual;
+};
+constexpr WindowsProgram windows_programs[] = {
+    {"powershell.exe", "/windowspowershell/v1.0", "/mnt/c/Windows/System32/WindowsPowerShell/v1.0"},
+    {"wsl.exe", "/system32", "/mnt/c/Windows/System32"},
+    {"nvidia-smi.exe", "/system32", "/mnt/c/Windows/System32"},
+};
+
+std::string find_windows_program(const WindowsProgram& program) {
+  std::string folders = std::string(program.usual);
+  if (const char* path = std::getenv("PATH")) folders += ':' + std::string(path);
+  for (std::size_t at = 0; at < folders.size();) {
+    const std::size_t end = std::min(folders.find(':', at), folders.size());
+    std::string folder = folders.substr(at, end - at);
+    at = end + 1;
+    while (folder.ends_with('/')) folder.pop_back();
+    // A program of that name elsewhere on PATH is somebody else's.
+    std::string lowered = folder;
+    for (char& c : lowered) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (!folder.starts_with('/') || !lowered.ends_with(program.folder)) continue;
+    std::string file = folder + '/' + std::string(program.name);
+    if (::access(file.c_str(), X_OK) == 0) return file;
+  }
+  return {};
+}
+
+/// What WSL needs to reach Windows from a program, and wsl.exe's wish for UTF-8 (since WSL 0.64; it writes UTF-16 else).
+std::vector<std::string> windows_environment() {
+  std::vector<std::string> variables = {"WSL_UTF8=1", "WSLENV=WSL_UTF8"};
+  if (const char* interop = std::getenv("WSL_INTEROP")) variables.push_back(std::string("WSL_INTEROP=") + interop);
+  return variables;
+}
+
 bool is_driver_node(std::string_view path) {
   return (path.starts_with("/dev/nvidia") || path == "/dev/dxg") && path.find("..") == std::string_view::npos;
 }
@@ -116,6 +152,12 @@ class LiveSystem final : public RootedSystem {
         if (::access(path, X_OK) == 0) return run_command(path, {command.begin() + 1, command.end()}, timeout_ms, limit);
       }
       return tl::unexpected(path_error(ErrorCode::NotFound, name, "no such program"));
+    }
+    for (const WindowsProgram& program : windows_programs) {
+      if (program.name != name) continue;
+      const std::string file = find_windows_program(program);
+      if (file.empty()) return tl::unexpected(path_error(ErrorCode::NotFound, name, "no such program"));
+      return run_command(file, {command.begin() + 1, command.end()}, timeout_ms, limit, windows_environment());
     }
     return tl::unexpected(path_error(ErrorCode::NotAvailable, name, "not among the programs that may run"));
   }

@@ -102,7 +102,7 @@ std::uint32_t permissions(const Node& node) {
 
 class RecordedSystem final : public System {
  public:
-  explicit RecordedSystem(RecordedTree tree) : nodes_(std::move(tree.nodes)) {}
+  explicit RecordedSystem(RecordedTree tree) : nodes_(std::move(tree.nodes)), answers_(std::move(tree.answers)) {}
 
   bool is_live() const override { return false; }
 
@@ -185,7 +185,11 @@ class RecordedSystem final : public System {
       return tl::unexpected(path_error(ErrorCode::Denied, path, "Operation not permitted"));
     return not_available("access check");
   }
-  Result<CommandOutput> run(const std::vector<std::string>&, int, std::size_t) override { return not_available("command"); }
+  Result<CommandOutput> run(const std::vector<std::string>& command, int, std::size_t limit) override {
+    const auto answer = command.empty() ? answers_.end() : answers_.find(command.front());
+    if (answer == answers_.end()) return not_available("command");
+    return CommandOutput{0, answer->second.substr(0, limit), answer->second.size() > limit};
+  }
   Result<std::string> kernel_ring_buffer(std::size_t) override { return not_available("kernel ring buffer"); }
   Result<std::vector<std::string>> environment() override { return not_available("environment"); }
 
@@ -227,6 +231,7 @@ class RecordedSystem final : public System {
   std::uint64_t inode_of(const std::string& path) { return inodes_.try_emplace(path, inodes_.size() + 1).first->second; }
 
   Nodes nodes_;
+  std::map<std::string, std::string, std::less<>> answers_;
   std::map<std::string, std::uint64_t> inodes_;
 };
 

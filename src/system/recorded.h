@@ -22,6 +22,8 @@ struct RecordedTree {
     bool cgroup_denied = false;  ///< a device node that the control group's device rules refuse
   };
   std::map<std::string, Node, std::less<>> nodes;
+  /// What programs answer that the machine could be asked to run ("wsl.exe"), whatever their arguments; others are not available.
+  std::map<std::string, std::string, std::less<>> answers;
 
   void add_file(std::string path, std::string content, std::uint32_t mode = 0);
   void add_link(std::string path, std::string target);

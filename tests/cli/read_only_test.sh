@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Promise: nothing is written, no network is used, and nothing is run but journalctl on the live host (and the user's own command by
-# trace --live).
+# trace --live, programs of Windows by --windows inside WSL).
 source "$(dirname "$0")/common.sh" "$@"
 command -v strace >/dev/null || skip "no strace"
 strace -o "$work/probe" true 2>/dev/null || skip "strace may not trace here"
@@ -25,6 +25,7 @@ trace() {
 }
 trace
 trace check --format json -v
+trace check --windows  # this host is no WSL: nothing is asked
 trace check --root "$work/root"
 grep -q execve.*journalctl "$work/trace" && fail "a root is answered by the host's journal"
 # Paths of the root are opened relative to its folder; what is opened from the working directory or "/" after that is the host's

@@ -246,6 +246,11 @@ const std::map<std::string, Handler>& handlers() {
 }
 
 void finish_block(Loader& loader, std::string& path, std::string& content, bool append) {
+  if (constexpr std::string_view windows = "windows:"; path.starts_with(windows)) {
+    loader.builder.tree.answers[path.substr(windows.size())] = content;
+    path.clear(), content.clear();
+    return;
+  }
   if (path.empty()) return;
   if (append) {
     const auto old = loader.builder.tree.nodes.find(path);
@@ -270,6 +275,11 @@ void read_file(Loader& loader, const std::string& file) {
       finish_block(loader, block, content, append);
       if (line.empty() || line[0] == '#') continue;
       const Words words = split_words(line);
+      if (words[0] == "windows-says") {
+        loader.scenario.options.ask_windows = true;
+        block = "windows:" + words.at(1), append = false;
+        continue;
+      }
       if (words[0] == "file" || words[0] == "append") {
         block = words.at(1), append = words[0] == "append";
         continue;
